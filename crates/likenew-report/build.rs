@@ -43,12 +43,13 @@ fn up_to_date_page(web: &Path) -> PathBuf {
         println!("cargo::rerun-if-changed={}", source.display());
     }
     let page = web.join("dist/index.html");
-    let built = modified(&page);
+    let built = modified_at(&page);
     if built.is_some() && sources.iter().all(|source| newest(source) <= built) {
         return page;
     }
     // `npm ci` starts from nothing each time; it is only needed when the lock file is newer than what is installed.
-    if modified(&web.join("node_modules/.package-lock.json")) < modified(&web.join("package-lock.json")) {
+    if modified_at(&web.join("node_modules/.package-lock.json")) < modified_at(&web.join("package-lock.json"))
+    {
         npm(web, &["ci", "--no-audit", "--no-fund"]);
     }
     npm(web, &["run", "--silent", "build"]);
@@ -71,12 +72,12 @@ fn npm(web: &Path, arguments: &[&str]) {
     }
 }
 
-fn modified(path: &Path) -> Option<SystemTime> {
+fn modified_at(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
 /// When a file, or the newest file in a folder, was changed last.
 fn newest(path: &Path) -> Option<SystemTime> {
-    let Ok(entries) = fs::read_dir(path) else { return modified(path) };
+    let Ok(entries) = fs::read_dir(path) else { return modified_at(path) };
     entries.flatten().map(|entry| newest(&entry.path())).max().flatten()
 }

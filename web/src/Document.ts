@@ -14,7 +14,7 @@ export interface Verdict {
   standing: Standing;
   problem?: boolean;
   estimate: Estimate | null;
-  because: string[];
+  evidence: string[];
   caveats: string[];
 }
 

@@ -35,20 +35,20 @@ export function factsOf(document: Document): Fact[] {
   ];
 }
 
-function accounting({ accounting: books }: Identity): Fact[] {
-  if (!books) return [];
-  const host = { name: "Written by the host in this run", value: spell(books.host_bytes_written, "bytes") };
+function accounting({ accounting: counters }: Identity): Fact[] {
+  if (!counters) return [];
+  const host = { name: "Written by the host in this run", value: spell(counters.host_bytes_written, "bytes") };
   // Only flash has blocks to erase.
-  if (!books.wear) {
-    return [host, { name: "Written to the medium in this run", value: spell(books.flash_bytes_programmed, "bytes") }];
+  if (!counters.wear) {
+    return [host, { name: "Written to the medium in this run", value: spell(counters.flash_bytes_programmed, "bytes") }];
   }
   return [
     host,
-    { name: "Programmed into flash in this run", value: spell(books.flash_bytes_programmed, "bytes") },
-    { name: "Write amplification", value: spell(books.write_amplification, "1") },
-    { name: "Erases", value: spell(books.erases, "") },
-    { name: "Free blocks", value: spell(books.free_blocks, "") },
-    ...wear(books),
+    { name: "Programmed into flash in this run", value: spell(counters.flash_bytes_programmed, "bytes") },
+    { name: "Write amplification", value: spell(counters.write_amplification, "1") },
+    { name: "Erases", value: spell(counters.erases, "") },
+    { name: "Free blocks", value: spell(counters.free_blocks, "") },
+    ...wear(counters),
   ];
 }
 

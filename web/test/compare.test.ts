@@ -108,11 +108,11 @@ test("a copy has the numbers and keys of the document", () => {
 test("so many a second are of what the row says", () => {
   const [one] = pair() as [ReturnType<typeof labelled>];
   one.document.tables["results"] = [
-    { figure: "read", unit: "bytes/s", now_per_s: 515e6, ratio: 2 },
-    { figure: "random_read", unit: "1/s", now_per_s: 9100, ratio: 1.5 },
+    { metric: "read", unit: "bytes/s", now_per_s: 515e6, ratio: 2 },
+    { metric: "random_read", unit: "1/s", now_per_s: 9100, ratio: 1.5 },
   ];
   const { headings, rows } = only(tablesOf([one]), "Results");
-  expect(headings.map(({ text }) => text)).toEqual(["figure", "now", "ratio"]);
+  expect(headings.map(({ text }) => text)).toEqual(["metric", "now", "ratio"]);
   expect(rows.map((row) => row.map(({ text }) => text))).toEqual([
     ["read", "515 MB/s", "2"],
     ["random_read", "9100/s", "1.50"],

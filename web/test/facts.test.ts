@@ -8,8 +8,8 @@ test("settings are words and numbers, and no tables", () => {
   document.plan.options = {
     passes: 3,
     depths: [1, 32],
-    check: { reference: [{ figure: "read" }] },
-    reference: [{ figure: "read" }],
+    check: { reference: [{ metric: "read" }] },
+    reference: [{ metric: "read" }],
   };
   const facts = factsOf(document);
   const named = (name: string) => facts.find((fact) => fact.name === name)?.value;

@@ -33,14 +33,14 @@ const OTHERS: [(&str, &str); 7] = [
     ("likenew", "every_absurd_number"),
 ];
 /// The test that runs a short round of what `likenew-fuzz` does.
-const FUZZED: &str = "no_damaged_input_does_harm";
+const FUZZ_TESTS: &str = "no_damaged_input_does_harm";
 
 /// One kind of attack that held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Attack {
     what: String,
     times: String,
-    held: String,
+    result: String,
     test: String,
 }
 
@@ -56,11 +56,11 @@ pub(crate) fn attacks() -> anyhow::Result<()> {
     let path = root().join(PAGE);
     let page = || std::fs::read_to_string(&path).with_context(|| path.display().to_string());
     // Before an hour is spent: there is a place for it.
-    replaced(&page()?, "")?;
+    replace_table(&page()?, "")?;
     let mut attacks = tests(&CUTS)?;
     attacks.extend(tests(&OTHERS)?);
-    attacks.extend(run(&["run", "--quiet", "--package", "likenew-fuzz"], FUZZED)?);
-    std::fs::write(&path, replaced(&page()?, &table(&attacks))?)?;
+    attacks.extend(run(&["run", "--quiet", "--package", "likenew-fuzz"], FUZZ_TESTS)?);
+    std::fs::write(&path, replace_table(&page()?, &table(&attacks))?)?;
     println!("{PAGE}: {} attacks", attacks.len());
     Ok(())
 }
@@ -71,9 +71,9 @@ fn tests(of: &[(&str, &str)]) -> anyhow::Result<Vec<Attack>> {
     for (package, name) in of {
         let options = ["--include-ignored", "--nocapture", "--test-threads=1"];
         let arguments = [&["test", "--package", package, name, "--"][..], &options[..]];
-        let held = run(&arguments.concat(), name)?;
-        ensure!(!held.is_empty(), "{package}: no test {name} has said what it tried");
-        attacks.extend(held);
+        let result = run(&arguments.concat(), name)?;
+        ensure!(!result.is_empty(), "{package}: no test {name} has said what it tried");
+        attacks.extend(result);
     }
     Ok(attacks)
 }
@@ -87,7 +87,7 @@ fn run(arguments: &[&str], test: &str) -> anyhow::Result<Vec<Attack>> {
     for line in BufReader::new(child.stdout.take().expect("it is piped")).lines() {
         let line = line?;
         println!("{line}");
-        let line = match began(&line) {
+        let line = match test_start(&line) {
             Some((name, rest)) => {
                 name.clone_into(&mut test);
                 rest
@@ -103,7 +103,7 @@ fn run(arguments: &[&str], test: &str) -> anyhow::Result<Vec<Attack>> {
 }
 
 /// The name of a test that begins, without its modules, and what stands behind it on the line.
-fn began(line: &str) -> Option<(&str, &str)> {
+fn test_start(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
     Some((name.rsplit("::").next().unwrap_or(name), rest))
 }
@@ -112,11 +112,13 @@ fn began(line: &str) -> Option<(&str, &str)> {
 fn attack(line: &str, test: &str) -> anyhow::Result<Option<Attack>> {
     let Some(text) = line.strip_prefix("attack: ") else { return Ok(None) };
     let parts: Vec<&str> = text.split(" | ").map(str::trim).collect();
-    let &[what, times, held] = &parts[..] else { bail!("{test}: not \"what | times | what held\": {line}") };
+    let &[what, times, result] = &parts[..] else {
+        bail!("{test}: not \"what | times | what held\": {line}")
+    };
     let count: u64 = times.parse().with_context(|| format!("{test}: {times} is no number of times"))?;
     ensure!(count > 0, "{test}: nothing was tried");
-    let (what, held, test) = (what.to_owned(), held.to_owned(), test.to_owned());
-    Ok(Some(Attack { what, times: thousands(count), held, test }))
+    let (what, result, test) = (what.to_owned(), result.to_owned(), test.to_owned());
+    Ok(Some(Attack { what, times: thousands(count), result, test }))
 }
 
 /// With a comma between thousands.
@@ -133,14 +135,15 @@ fn thousands(count: u64) -> String {
 }
 
 fn table(attacks: &[Attack]) -> String {
-    let row =
-        |Attack { what, times, held, test }: &Attack| format!("| {what} | {times} | {held} | `{test}` |\n");
+    let row = |Attack { what, times, result, test }: &Attack| {
+        format!("| {what} | {times} | {result} | `{test}` |\n")
+    };
     let rows: String = attacks.iter().map(row).collect();
     format!("| attack | times | what held | test |\n|---|---:|---|---|\n{rows}")
 }
 
 /// The page with this table in place of the last one.
-fn replaced(page: &str, table: &str) -> anyhow::Result<String> {
+fn replace_table(page: &str, table: &str) -> anyhow::Result<String> {
     let split = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) = split.with_context(|| format!("{PAGE} has no place for the list: {BEGIN}"))?;
     Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
@@ -153,10 +156,11 @@ mod tests {
     #[test]
     fn a_test_says_what_it_tried_and_its_name_stands_before() {
         let (name, rest) =
-            began("test cuts::killed::whole_cuts_sixty ... attack: kills | 1660 | no byte lost").unwrap();
-        let held = attack(rest, name).unwrap().unwrap();
+            test_start("test cuts::killed::whole_cuts_sixty ... attack: kills | 1660 | no byte lost")
+                .unwrap();
+        let result = attack(rest, name).unwrap().unwrap();
         assert_eq!(
-            table(&[held]).lines().last(),
+            table(&[result]).lines().last(),
             Some("| kills | 1,660 | no byte lost | `whole_cuts_sixty` |")
         );
         assert_eq!(attack("test result: ok. 1 passed", name).unwrap(), None);
@@ -167,9 +171,9 @@ mod tests {
     #[test]
     fn the_list_is_replaced_and_nothing_else() {
         let page = format!("before\n{BEGIN}\nold\n\n{END}after\n");
-        let made = replaced(&page, "new\n").unwrap();
+        let made = replace_table(&page, "new\n").unwrap();
         assert_eq!(made, format!("before\n{BEGIN}\nnew\n\n{END}after\n"));
-        assert_eq!(replaced(&made, "new\n").unwrap(), made);
-        assert!(replaced("nothing", "new\n").is_err());
+        assert_eq!(replace_table(&made, "new\n").unwrap(), made);
+        assert!(replace_table("nothing", "new\n").is_err());
     }
 }

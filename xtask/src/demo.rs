@@ -9,7 +9,7 @@ use crate::root;
 
 const DRIVE: &str = "sim:tiny-flash";
 /// Used, and half empty by now, which nobody has told it.
-const DELETED: &str = "state=used&fill=0.95&deleted=0.4";
+const HALF_EMPTY_TARGET: &str = "state=used&fill=0.95&deleted=0.4";
 
 /// Measures the drive as new and as used, twice each, and makes a page of it.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -25,17 +25,19 @@ pub(crate) fn run() -> anyhow::Result<()> {
     sh.create_dir(&folder)?;
 
     let runs = folder.join("runs");
-    for (command, query) in [("check", "state=used"), ("check", "state=new"), ("recondition", DELETED)] {
+    for (command, query) in
+        [("check", "state=used"), ("check", "state=new"), ("recondition", HALF_EMPTY_TARGET)]
+    {
         let drive = format!("{DRIVE}?{query}");
         println!("$ likenew {command} '{drive}'\n");
         // A used drive ends with "found a problem", which is what a demonstration is for.
-        let said = cmd!(sh, "{likenew} {command} {drive} --archive {runs}")
+        let message = cmd!(sh, "{likenew} {command} {drive} --archive {runs}")
             .quiet()
             .ignore_status()
             .ignore_stderr()
             .read();
-        let said = said.with_context(|| format!("could not run {}", likenew.display()))?;
-        let verdicts = said.split("\n\nsim:").next().unwrap_or_default();
+        let message = message.with_context(|| format!("could not run {}", likenew.display()))?;
+        let verdicts = message.split("\n\nsim:").next().unwrap_or_default();
         println!("{verdicts}\n");
     }
     for (procedure, flags) in [("bench", &["--span", "256MiB"][..]), ("fill", &["--files", "100"])] {

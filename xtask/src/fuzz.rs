@@ -17,7 +17,7 @@ pub(crate) struct Options {
 }
 
 /// Rooms with a fuzzer of their own, which has its own number of inputs: 100,000.
-const BESIDE: [&str; 2] = ["likenew-nbd", "likenew-refresh"];
+const OWN_FUZZERS: [&str; 2] = ["likenew-nbd", "likenew-refresh"];
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let (inputs, name) = (options.inputs.to_string(), options.name.as_deref().unwrap_or_default());
     // The build for tests checks every sum, as the release does, and its own assertions, too.
     cmd!(sh, "cargo run --quiet --package likenew-fuzz -- {inputs} {name}").run()?;
-    for room in BESIDE.into_iter().filter(|room| room.contains(name)) {
+    for room in OWN_FUZZERS.into_iter().filter(|room| room.contains(name)) {
         cmd!(sh, "cargo test --quiet --package {room} --lib -- mutated --nocapture").run()?;
     }
     Ok(())

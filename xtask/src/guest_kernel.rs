@@ -46,17 +46,17 @@ fn bring(sh: &Shell, folder: &Path) -> anyhow::Result<()> {
     sh.remove_path(folder)?;
     sh.create_dir(folder)?;
     let _inside = sh.push_dir(folder);
-    let told = cmd!(sh, "apt-cache depends --important {PACKAGE}").read()?;
-    let image = told.lines().find_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned);
+    let text = cmd!(sh, "apt-cache depends --important {PACKAGE}").read()?;
+    let image = text.lines().find_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned);
     let image = image.with_context(|| format!("apt knows no {PACKAGE}"))?;
     println!("bringing {image} for the guest");
     cmd!(sh, "apt-get download -qq {image}").run()?;
-    let package = only(sh, folder)?;
-    let left_out = LEFT_OUT.iter().map(|pattern| format!("--exclude={pattern}"));
+    let package = single_file(sh, folder)?;
+    let skips = LEFT_OUT.iter().map(|pattern| format!("--exclude={pattern}"));
     let unpacked = cmd!(sh, "dpkg-deb --fsys-tarfile {package}").quiet().output()?;
-    cmd!(sh, "tar -x {left_out...} ./boot ./lib").stdin(unpacked.stdout).run()?;
+    cmd!(sh, "tar -x {skips...} ./boot ./lib").stdin(unpacked.stdout).run()?;
     sh.remove_path(&package)?;
-    let modules = only(sh, &folder.join("lib/modules"))?;
+    let modules = single_file(sh, &folder.join("lib/modules"))?;
     let release = modules.file_name().context("modules lie in a folder")?;
     cmd!(sh, "/usr/sbin/depmod -b {folder} {release}").run()?;
     // Last of all: what has this name is whole.
@@ -65,7 +65,7 @@ fn bring(sh: &Shell, folder: &Path) -> anyhow::Result<()> {
 }
 
 /// The one entry of a folder.
-fn only(sh: &Shell, folder: &Path) -> anyhow::Result<PathBuf> {
+fn single_file(sh: &Shell, folder: &Path) -> anyhow::Result<PathBuf> {
     sh.read_dir(folder)?.into_iter().next().with_context(|| format!("{} is empty", folder.display()))
 }
 

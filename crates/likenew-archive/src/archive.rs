@@ -59,7 +59,7 @@ impl Archive {
     pub fn create(&self, plan: &Plan, machine: &Machine) -> Result<Run, ArchiveError> {
         fs::create_dir_all(&self.root).map_err(ArchiveError::system("create", &self.root))?;
         let folder =
-            self.create_folder(&folder_name(&machine.began, &plan.procedure, &machine.identity.name))?;
+            self.create_folder(&folder_name(&machine.started_at, &plan.procedure, &machine.identity.name))?;
         let run = Run::create(&folder, plan, machine);
         if run.is_err() {
             // The folder is new and holds only what was just written; the error already says what is wrong.
@@ -128,8 +128,8 @@ impl Archive {
             record.segments.pop();
         }
         let kept = record.segments.len();
-        record.sights.retain(|sight| sight.after <= kept);
-        run.cut_after(kept, record.sights.len())?;
+        record.observations.retain(|observation| observation.after <= kept);
+        run.cut_after(kept, record.observations.len())?;
         Ok((run, record))
     }
 }
@@ -138,8 +138,8 @@ impl Archive {
 const PART_CHARS_MAX: usize = 64;
 
 /// A folder name of letters, digits, dots and dashes, whatever the parts hold.
-fn folder_name(began: &str, procedure: &str, target: &str) -> String {
-    let parts = [began, procedure, target].map(|part| {
+fn folder_name(started_at: &str, procedure: &str, target: &str) -> String {
+    let parts = [started_at, procedure, target].map(|part| {
         let mut name = String::new();
         for character in part.chars() {
             if character.is_ascii_alphanumeric() || (character == '.' && !name.is_empty()) {
@@ -190,8 +190,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_stays_in_its_folder(began in ".*", procedure in ".*", target in ".*") {
-            let name = folder_name(&began, &procedure, &target);
+        fn any_name_stays_in_its_folder(started_at in ".*", procedure in ".*", target in ".*") {
+            let name = folder_name(&started_at, &procedure, &target);
             prop_assert!(name.len() <= 200 && !name.starts_with(['.', '-']) && !name.contains("--"));
             prop_assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-'));
         }

@@ -37,11 +37,11 @@ pub struct AuditEntry {
     /// What is done, as data that a later reader compares: `discard-device`, `nvme-format`.
     pub action: String,
     /// In words, with everything that was asked: `format namespace 1 with user data erase, LBA format 0`.
-    pub asked: String,
+    pub request: String,
     /// To what.
     pub drive: AuditedDrive,
     /// What was agreed to.
-    pub agreed: Agreed,
+    pub consent: AuditConsent,
     /// How it ended; absent in the line before the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<AuditOutcome>,
@@ -70,7 +70,7 @@ pub struct AuditedDrive {
 /// What a person has typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Agreed {
+pub struct AuditConsent {
     /// The word that the drive is known by; empty for what needs no consent.
     pub id: String,
     /// What may be destroyed.
@@ -83,7 +83,7 @@ pub struct AuditOutcome {
     /// Whether all of it was done.
     pub complete: bool,
     /// In words.
-    pub said: String,
+    pub message: String,
     /// Bytes that it was to reach.
     pub bytes_asked: u64,
     /// Bytes that it has reached.
@@ -158,7 +158,7 @@ impl AuditLog {
     /// One write at the end of the file, while nobody else writes, so that lines of several processes never mix.
     fn append(&mut self, entry: &AuditEntry) -> Result<(), ArchiveError> {
         let line = readable(entry, false)
-            .map_err(|why| ArchiveError::Unreadable { path: self.path.clone(), why })?;
+            .map_err(|reason| ArchiveError::Unreadable { path: self.path.clone(), reason })?;
         let written = self.file.lock().and_then(|()| {
             // A kill may have left half a line: what follows it begins on one of its own.
             let end = self.file.seek(SeekFrom::End(0))?;
@@ -208,7 +208,7 @@ pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), Archive
 }
 
 /// Steps that were begun and never ended: the program was killed, or the power was cut.
-pub fn unfinished(entries: &[AuditEntry]) -> Vec<&AuditEntry> {
+pub fn unfinished_steps(entries: &[AuditEntry]) -> Vec<&AuditEntry> {
     // Numbers of processes come again, so the next line of that step decides. From the end, each line's next one is known.
     let mut next = HashMap::new();
     let mut begun: Vec<&AuditEntry> = Vec::new();
@@ -236,7 +236,7 @@ mod tests {
             process: 0,
             step: 0,
             action: action.into(),
-            asked: format!("{action}, in words"),
+            request: format!("{action}, in words"),
             drive: AuditedDrive {
                 id: "S3RIAL \"1\"\n".into(),
                 id_kind: "serial number".into(),
@@ -245,13 +245,13 @@ mod tests {
                 path: "/dev/x".into(),
                 bytes: u64::MAX,
             },
-            agreed: Agreed { id: "S3RIAL".into(), destroy: vec!["ext".into()] },
+            consent: AuditConsent { id: "S3RIAL".into(), destroy: vec!["ext".into()] },
             outcome: None,
         }
     }
 
     fn outcome(complete: bool) -> AuditOutcome {
-        AuditOutcome { complete, said: "done".into(), bytes_asked: 10, bytes_done: 9 }
+        AuditOutcome { complete, message: "done".into(), bytes_asked: 10, bytes_done: 9 }
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(entries[1].drive, entry("x").drive);
         let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
         assert_eq!(mode & 0o777, 0o600);
-        let unfinished = unfinished(&entries);
+        let unfinished = unfinished_steps(&entries);
         assert_eq!(unfinished.iter().map(|entry| &*entry.action).collect::<Vec<_>>(), ["nvme-format"]);
     }
 

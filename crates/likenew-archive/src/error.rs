@@ -9,10 +9,10 @@ use likenew_core::input::InputError;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The operating system refused.
-    #[error("could not {doing} {}: {source}; {}", path.display(), advice(source))]
+    #[error("could not {action} {}: {source}; {}", path.display(), advice(source))]
     System {
         /// What was being done: "write".
-        doing: &'static str,
+        action: &'static str,
         /// To what.
         path: PathBuf,
         /// The system's answer.
@@ -30,18 +30,18 @@ pub enum ArchiveError {
         missing: &'static str,
     },
     /// A later likenew wrote it.
-    #[error("{} is of schema {found}, and this likenew reads schema {known}; use a newer likenew", path.display())]
+    #[error("{} is of schema {version}, and this likenew reads schema {supported}; use a newer likenew", path.display())]
     NewerSchema {
         /// The file.
         path: PathBuf,
         /// What it says.
-        found: u64,
+        version: u64,
         /// What is understood.
-        known: u32,
+        supported: u32,
     },
     /// A file does not hold what it should.
     #[error(
-        "{} can not be read: {why}; it was changed or damaged after it was written, so bring back a copy of it or leave this run out",
+        "{} can not be read: {reason}; it was changed or damaged after it was written, so bring back a copy of it or leave this run out",
         place(path, *line)
     )]
     Broken {
@@ -50,15 +50,15 @@ pub enum ArchiveError {
         /// The line in it, from 1.
         line: Option<usize>,
         /// What is wrong.
-        why: String,
+        reason: String,
     },
     /// Something measured has no form that reads back: a mistake of likenew.
-    #[error("{} would not read back ({why}), so it is not kept; please report this", path.display())]
+    #[error("{} would not read back ({reason}), so it is not kept; please report this", path.display())]
     Unreadable {
         /// The file it was for.
         path: PathBuf,
         /// What is wrong.
-        why: String,
+        reason: String,
     },
     /// Somebody else writes this run.
     #[error("{} is being written by another likenew; wait for it to end", .0.display())]
@@ -79,22 +79,22 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    pub(crate) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn system(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::System { doing, path, source }
+        move |source| Self::System { action, path, source }
     }
 
     /// What keeps an input from being read: the system, or what it is.
     pub(crate) fn input(path: &Path, line: Option<usize>) -> impl FnOnce(InputError) -> Self {
         let path = path.to_owned();
         move |error| match error {
-            InputError::System(source) => Self::System { doing: "read", path, source },
-            error => Self::Broken { path, line, why: error.to_string() },
+            InputError::System(source) => Self::System { action: "read", path, source },
+            error => Self::Broken { path, line, reason: error.to_string() },
         }
     }
 
-    pub(crate) fn broken(path: &Path, line: Option<usize>, why: impl ToString) -> Self {
-        Self::Broken { path: path.to_owned(), line, why: why.to_string() }
+    pub(crate) fn damaged_file(path: &Path, line: Option<usize>, reason: impl ToString) -> Self {
+        Self::Broken { path: path.to_owned(), line, reason: reason.to_string() }
     }
 }
 

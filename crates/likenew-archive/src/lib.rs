@@ -32,7 +32,8 @@ mod sample_writer;
 
 pub use archive::{Archive, Entry};
 pub use audit::{
-    AUDIT_SCHEMA, Agreed, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive, read_audit, unfinished,
+    AUDIT_SCHEMA, AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive, read_audit,
+    unfinished_steps,
 };
 pub use error::ArchiveError;
 pub use live::{LiveWriter, read_live};

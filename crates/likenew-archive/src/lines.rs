@@ -15,14 +15,14 @@ use crate::error::ArchiveError;
 pub(crate) struct Lines {
     path: PathBuf,
     file: File,
-    torn: bool,
+    is_torn: bool,
 }
 
 impl Lines {
     /// Opens `path` as `options` say.
     pub(crate) fn open(path: PathBuf, options: &OpenOptions) -> Result<Self, ArchiveError> {
         let file = options.open(&path).map_err(ArchiveError::system("write", &path))?;
-        Ok(Self { path, file, torn: false })
+        Ok(Self { path, file, is_torn: false })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -38,7 +38,7 @@ impl Lines {
         value: &T,
     ) -> Result<(), ArchiveError> {
         let line = readable(value, false)
-            .map_err(|why| ArchiveError::Unreadable { path: self.path.clone(), why })?;
+            .map_err(|reason| ArchiveError::Unreadable { path: self.path.clone(), reason })?;
         self.append(format!("{line}\n").as_bytes(), true)
     }
 
@@ -68,7 +68,7 @@ impl Lines {
 
     fn append(&mut self, text: &[u8], durable: bool) -> Result<(), ArchiveError> {
         let path = &self.path;
-        if self.torn {
+        if self.is_torn {
             return Err(ArchiveError::Torn(path.clone()));
         }
         let before = self.file.metadata().map_err(ArchiveError::system("write", path))?.len();
@@ -76,7 +76,7 @@ impl Lines {
         let written = (&self.file).write_all(text).and_then(|()| sync());
         if written.is_err() {
             // Half a line would make a later one unreadable. Shortening works on a full drive, too.
-            self.torn = self.file.set_len(before).is_err();
+            self.is_torn = self.file.set_len(before).is_err();
         }
         written.map_err(ArchiveError::system("write", path))
     }
@@ -107,7 +107,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<T>>, ArchiveError> {
     let mut values = Vec::new();
-    let is_there = each(path, RECORDS, notes, |value| {
+    let is_there = for_each_line(path, RECORDS, notes, |value| {
         if values.len() == RECORD_LINES_MAX {
             return Err(format!("it has more than {RECORD_LINES_MAX} lines, and no run does"));
         }
@@ -118,7 +118,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 }
 
 /// Hands every whole line of `path` to `take`, which may refuse it; whether the file exists.
-pub(crate) fn each<T: DeserializeOwned>(
+pub(crate) fn for_each_line<T: DeserializeOwned>(
     path: &Path,
     kind: Kind,
     notes: &mut Vec<String>,
@@ -146,7 +146,7 @@ pub(crate) fn each<T: DeserializeOwned>(
             break;
         }
         let value = serde_json::from_slice(&line).map_err(|error| error.to_string());
-        value.and_then(&mut take).map_err(|why| ArchiveError::broken(path, Some(number), why))?;
+        value.and_then(&mut take).map_err(|reason| ArchiveError::damaged_file(path, Some(number), reason))?;
     }
     Ok(true)
 }

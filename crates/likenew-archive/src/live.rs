@@ -50,15 +50,15 @@ pub fn read_live<T: DeserializeOwned>(
     folder: &Path,
     mut each: impl FnMut(T),
 ) -> Result<Option<String>, ArchiveError> {
-    let (path, mut said) = (folder.join(LIVE), Vec::new());
+    let (path, mut message) = (folder.join(LIVE), Vec::new());
     let take = |note| {
         each(note);
         Ok(())
     };
-    if lines::each(&path, NOTES, &mut said, take)? {
-        Ok(said.pop())
+    if lines::for_each_line(&path, NOTES, &mut message, take)? {
+        Ok(message.pop())
     } else {
-        Err(ArchiveError::broken(&path, None, "it is missing"))
+        Err(ArchiveError::damaged_file(&path, None, "it is missing"))
     }
 }
 
@@ -68,8 +68,8 @@ mod tests {
 
     fn read(folder: &Path) -> Result<(Vec<u64>, Option<String>), ArchiveError> {
         let mut notes = Vec::new();
-        let said = read_live(folder, |note| notes.push(note))?;
-        Ok((notes, said))
+        let message = read_live(folder, |note| notes.push(note))?;
+        Ok((notes, message))
     }
 
     #[test]
@@ -84,8 +84,8 @@ mod tests {
         assert_eq!(read(folder.path()).unwrap(), (vec![1, 2, 3], None));
         assert!(LiveWriter::create(folder.path()).is_err(), "notes are never overwritten");
         std::fs::write(folder.path().join(LIVE), "1\n2").unwrap();
-        let (notes, said) = read(folder.path()).unwrap();
-        assert!(notes == [1] && said.unwrap().contains("line 2"));
+        let (notes, message) = read(folder.path()).unwrap();
+        assert!(notes == [1] && message.unwrap().contains("line 2"));
         std::fs::write(folder.path().join(LIVE), "1\nx\n").unwrap();
         assert!(read(folder.path()).unwrap_err().to_string().contains("line 2"));
     }

@@ -19,7 +19,7 @@ pub struct Machine {
     pub schema: u32,
     /// When it began: date and time of day as text, such as `2026-03-14T15:09:26Z`. Names the folder, so that runs sort
     /// by time; nothing is computed from it.
-    pub began: String,
+    pub started_at: String,
     /// What is measured.
     pub identity: Identity,
     /// How it is addressed.
@@ -27,7 +27,7 @@ pub struct Machine {
     /// What measured it, its version included.
     pub instrument: Instrument,
     /// How it was carried out, where that was not as usual.
-    #[serde(default, skip_serializing_if = "Settings::is_usual")]
+    #[serde(default, skip_serializing_if = "Settings::is_default")]
     pub settings: Settings,
 }
 
@@ -47,7 +47,7 @@ pub struct Settings {
 
 impl Settings {
     /// Whether nothing was asked for.
-    pub fn is_usual(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -55,14 +55,14 @@ impl Settings {
 impl Machine {
     /// A machine of the present schema.
     pub fn new(
-        began: impl Into<String>,
+        started_at: impl Into<String>,
         identity: Identity,
         geometry: Geometry,
         instrument: Instrument,
     ) -> Self {
         Self {
             schema: SCHEMA,
-            began: began.into(),
+            started_at: started_at.into(),
             identity,
             geometry,
             instrument,
@@ -78,10 +78,10 @@ impl Machine {
 }
 
 /// Asked before a file is understood, so that a newer form is named as such and not as damage.
-pub(crate) fn check_schema(path: &Path, found: Option<u64>) -> Result<(), ArchiveError> {
-    match found {
-        Some(found) if found > u64::from(SCHEMA) => {
-            Err(ArchiveError::NewerSchema { path: path.to_owned(), found, known: SCHEMA })
+pub(crate) fn check_schema(path: &Path, version: Option<u64>) -> Result<(), ArchiveError> {
+    match version {
+        Some(version) if version > u64::from(SCHEMA) => {
+            Err(ArchiveError::NewerSchema { path: path.to_owned(), version, supported: SCHEMA })
         }
         _ => Ok(()),
     }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use likenew_core::drive::Accounting;
+use likenew_core::drive::FlashCounters;
 use likenew_core::input::{self, Kind};
-use likenew_core::look::Sight;
 use likenew_core::plan::Plan;
-use likenew_core::plausible::check_all;
-use likenew_core::procedure::{Evidence, Past, past};
+use likenew_core::probe::Observation;
+use likenew_core::procedure::{Evidence, PastStep, history};
 use likenew_core::segment::Segment;
+use likenew_core::validation::check_all;
 use likenew_core::verdict::Findings;
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ pub struct Record {
     /// What was measured, in order.
     pub segments: Vec<Segment>,
     /// What was found out otherwise, in order.
-    pub sights: Vec<Sight>,
+    pub observations: Vec<Observation>,
     /// What was concluded, if that was reached.
     pub findings: Option<Findings>,
     /// What is missing or was left out, in sentences.
@@ -52,17 +52,17 @@ impl Header {
         let path = folder.join(PLAN);
         let text = read(folder, PLAN, input::PLAN)?;
         let version: Version =
-            toml::from_str(&text).map_err(|error| ArchiveError::broken(&path, None, error))?;
+            toml::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
         check_schema(&path, version.schema)?;
-        let plan = toml::from_str(&text).map_err(|error| ArchiveError::broken(&path, None, error))?;
+        let plan = toml::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
 
         let path = folder.join(MACHINE);
         let text = read(folder, MACHINE, input::MACHINE)?;
         let version: Version =
-            serde_json::from_str(&text).map_err(|error| ArchiveError::broken(&path, None, error))?;
+            serde_json::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
         check_schema(&path, version.schema)?;
         let machine =
-            serde_json::from_str(&text).map_err(|error| ArchiveError::broken(&path, None, error))?;
+            serde_json::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
         Ok(Self { plan, machine })
     }
 }
@@ -78,31 +78,34 @@ impl Record {
         let segments = lines::read(&folder.join(SEGMENTS), &mut notes)?;
         let segments: Vec<Segment> = segments.ok_or_else(|| not_a_run(folder, SEGMENTS))?;
         check(&folder.join(SEGMENTS), segments.iter().map(Segment::check))?;
-        let mut sights: Vec<Sight> = lines::read(&folder.join(SIGHTS), &mut notes)?.unwrap_or_default();
-        check(&folder.join(SIGHTS), sights.iter().map(Sight::check))?;
+        let mut observations: Vec<Observation> =
+            lines::read(&folder.join(SIGHTS), &mut notes)?.unwrap_or_default();
+        check(&folder.join(SIGHTS), observations.iter().map(Observation::check))?;
         // A look that was taken after a workload whose record was torn belongs to what is gone.
-        sights.retain(|sight| sight.after <= segments.len());
+        observations.retain(|observation| observation.after <= segments.len());
         let findings = read_findings(folder, &mut notes);
         let (geometry, identity) = (&header.machine.geometry, &header.machine.identity);
-        check_all(geometry, identity, &segments).map_err(|why| ArchiveError::broken(folder, None, why))?;
-        Ok(Self { path: folder.to_owned(), header, segments, sights, findings, notes })
+        check_all(geometry, identity, &segments)
+            .map_err(|reason| ArchiveError::damaged_file(folder, None, reason))?;
+        Ok(Self { path: folder.to_owned(), header, segments, observations, findings, notes })
     }
 
     /// What a procedure is asked about. A simulated drive's books are those after the last workload or look.
     pub fn evidence(&self) -> Evidence {
         let mut identity = self.header.machine.identity.clone();
-        identity.accounting = last_books(&self.segments, &self.sights).or(identity.accounting);
+        identity.accounting = last_counters(&self.segments, &self.observations).or(identity.accounting);
         let (plan, geometry) = (self.header.plan.clone(), self.header.machine.geometry.clone());
-        let (segments, sights) = (self.segments.clone(), self.sights.clone());
-        Evidence { segments, sights, ..Evidence::new(plan, identity, geometry) }
+        let (segments, observations) = (self.segments.clone(), self.observations.clone());
+        Evidence { segments, observations, ..Evidence::new(plan, identity, geometry) }
     }
 
     /// The same, and what was measured is moved, not copied: this has none of it afterwards.
     pub fn take_evidence(&mut self) -> Evidence {
-        let (segments, sights) = (std::mem::take(&mut self.segments), std::mem::take(&mut self.sights));
+        let (segments, observations) =
+            (std::mem::take(&mut self.segments), std::mem::take(&mut self.observations));
         let mut taken = self.evidence();
-        taken.identity.accounting = last_books(&segments, &sights).or(taken.identity.accounting);
-        Evidence { segments, sights, ..taken }
+        taken.identity.accounting = last_counters(&segments, &observations).or(taken.identity.accounting);
+        Evidence { segments, observations, ..taken }
     }
 
     /// Keeps what was concluded when the run was judged again.
@@ -122,18 +125,20 @@ impl Record {
 }
 
 /// What a simulated drive had counted at the end.
-fn last_books(segments: &[Segment], sights: &[Sight]) -> Option<Accounting> {
-    let books = past(segments, sights).filter_map(|past| match past {
-        Past::Segment(segment) => segment.accounting,
-        Past::Sight(sight) => sight.accounting,
+fn last_counters(segments: &[Segment], observations: &[Observation]) -> Option<FlashCounters> {
+    let counters = history(segments, observations).filter_map(|history| match history {
+        PastStep::Segment(segment) => segment.accounting,
+        PastStep::Observation(observation) => observation.accounting,
     });
-    books.last()
+    counters.last()
 }
 
 /// Fails at the first line whose numbers cannot have been measured.
 fn check(path: &Path, lines: impl Iterator<Item = Result<(), String>>) -> Result<(), ArchiveError> {
     let mut lines = lines.enumerate();
-    lines.try_for_each(|(index, line)| line.map_err(|why| ArchiveError::broken(path, Some(index + 1), why)))
+    lines.try_for_each(|(index, line)| {
+        line.map_err(|reason| ArchiveError::damaged_file(path, Some(index + 1), reason))
+    })
 }
 
 /// The one thing in a file that every schema has.
@@ -162,8 +167,8 @@ fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
     };
     let findings = text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
     findings
-        .inspect_err(|why| {
-            notes.push(format!("{VERDICTS} can not be read ({why}) and is left out; judge the run again"))
+        .inspect_err(|reason| {
+            notes.push(format!("{VERDICTS} can not be read ({reason}) and is left out; judge the run again"))
         })
         .ok()
 }

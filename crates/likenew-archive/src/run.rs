@@ -4,8 +4,8 @@ use std::fs::{OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use likenew_core::look::Sight;
 use likenew_core::plan::Plan;
+use likenew_core::probe::Observation;
 use likenew_core::segment::Segment;
 use likenew_core::verdict::Findings;
 
@@ -19,7 +19,7 @@ use crate::sample_writer::SampleWriter;
 pub(crate) const PLAN: &str = "plan.toml";
 pub(crate) const MACHINE: &str = "machine.json";
 pub(crate) const SEGMENTS: &str = "segments.jsonl";
-pub(crate) const SIGHTS: &str = "sights.jsonl";
+pub(crate) const SIGHTS: &str = "observations.jsonl";
 pub(crate) const VERDICTS: &str = "verdicts.json";
 
 /// A run folder that is open for writing, by nobody else at the same time.
@@ -28,7 +28,7 @@ pub struct Run {
     path: PathBuf,
     segments: Lines,
     /// Most runs take no look and have no such file.
-    sights: Option<Lines>,
+    observations: Option<Lines>,
 }
 
 impl Run {
@@ -36,7 +36,8 @@ impl Run {
     pub(crate) fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, ArchiveError> {
         assert_eq!(machine.schema, SCHEMA, "a new run is of the present schema");
         check_schema(&path.join(PLAN), Some(u64::from(plan.schema)))?;
-        let unreadable = |file| move |why: String| ArchiveError::Unreadable { path: path.join(file), why };
+        let unreadable =
+            |file| move |reason: String| ArchiveError::Unreadable { path: path.join(file), reason };
         durable::write(path, PLAN, &readable_plan(plan).map_err(unreadable(PLAN))?)?;
         durable::write(path, MACHINE, &(readable(machine, true).map_err(unreadable(MACHINE))? + "\n"))?;
         let run = Self::open_segments(path, OpenOptions::new().append(true).create_new(true))?;
@@ -62,15 +63,17 @@ impl Run {
             }
             _ => {}
         }
-        let sights = path.join(SIGHTS);
-        let sights = sights.exists().then(|| Lines::open(sights, OpenOptions::new().append(true).read(true)));
-        Ok(Self { path: path.to_owned(), segments, sights: sights.transpose()? })
+        let observations = path.join(SIGHTS);
+        let observations = observations
+            .exists()
+            .then(|| Lines::open(observations, OpenOptions::new().append(true).read(true)));
+        Ok(Self { path: path.to_owned(), segments, observations: observations.transpose()? })
     }
 
     /// Cuts off what follows so many whole lines of segments and of sights.
-    pub(crate) fn cut_after(&self, segments: usize, sights: usize) -> Result<(), ArchiveError> {
+    pub(crate) fn cut_after(&self, segments: usize, observations: usize) -> Result<(), ArchiveError> {
         self.segments.cut_after(segments)?;
-        self.sights.as_ref().map_or(Ok(()), |lines| lines.cut_after(sights))
+        self.observations.as_ref().map_or(Ok(()), |lines| lines.cut_after(observations))
     }
 
     /// Its folder.
@@ -90,13 +93,13 @@ impl Run {
     ///
     /// # Errors
     /// As for [`Run::push`].
-    pub fn push_sight(&mut self, sight: &Sight) -> Result<(), ArchiveError> {
-        if let Some(sights) = &mut self.sights {
-            return sights.push(sight);
+    pub fn push_observation(&mut self, observation: &Observation) -> Result<(), ArchiveError> {
+        if let Some(observations) = &mut self.observations {
+            return observations.push(observation);
         }
         let created = Lines::open(self.path.join(SIGHTS), OpenOptions::new().append(true).create_new(true))?;
         durable::sync_folder(&self.path)?;
-        self.sights.insert(created).push(sight)
+        self.observations.insert(created).push(observation)
     }
 
     /// Opens a file for the single I/Os of this run. A second one is opened beside the first when the run is resumed.
@@ -133,7 +136,7 @@ impl Run {
 
 /// Keeps what was concluded from the run in this folder.
 pub(crate) fn conclude(folder: &Path, findings: &Findings) -> Result<(), ArchiveError> {
-    let unreadable = |why| ArchiveError::Unreadable { path: folder.join(VERDICTS), why };
+    let unreadable = |reason| ArchiveError::Unreadable { path: folder.join(VERDICTS), reason };
     durable::write(folder, VERDICTS, &(readable(findings, true).map_err(unreadable)? + "\n"))
 }
 

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn back(row: Row) -> Row {
+    fn round_trip(row: Row) -> Row {
         Values::from(&row).try_into().unwrap()
     }
 
@@ -108,10 +108,13 @@ mod tests {
     #[test]
     fn a_nonsensical_error_number_stays_an_error() {
         for errno in [0, -5, i32::MIN + 1] {
-            let row = back(Row { segment: 0, sample: sample(Outcome::Error(errno)) });
+            let row = round_trip(Row { segment: 0, sample: sample(Outcome::Error(errno)) });
             assert!(matches!(row.sample.outcome, Outcome::Error(1..)));
         }
-        assert_eq!(back(Row { segment: 0, sample: sample(Outcome::Done) }).sample, sample(Outcome::Done));
+        assert_eq!(
+            round_trip(Row { segment: 0, sample: sample(Outcome::Done) }).sample,
+            sample(Outcome::Done)
+        );
     }
 
     #[test]
@@ -132,7 +135,7 @@ mod tests {
             let outcome = [Outcome::Done, Outcome::Short(part % length), Outcome::Error(errno)][kind];
             let [offset, due, sent, done] = times;
             let sample = Sample { stream, op: Op::ALL[op], outcome, length, offset, due: Nanos(due), sent: Nanos(sent), done: Nanos(done) };
-            prop_assert_eq!(back(Row { segment, sample }), Row { segment, sample });
+            prop_assert_eq!(round_trip(Row { segment, sample }), Row { segment, sample });
         }
     }
 }

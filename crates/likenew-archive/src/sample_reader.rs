@@ -34,14 +34,22 @@ impl SampleReader {
     /// # Errors
     /// It can not be read, was not closed, or has other columns.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let broken = |error: ParquetError| {
-            ArchiveError::broken(path, None, format!("it was not closed, or is no file of samples ({error})"))
+        let damaged_file = |error: ParquetError| {
+            ArchiveError::damaged_file(
+                path,
+                None,
+                format!("it was not closed, or is no file of samples ({error})"),
+            )
         };
         let file = input::open(path, SAMPLES).map_err(ArchiveError::input(path, None))?;
-        let file = contained(|| SerializedFileReader::new(file)).map_err(broken)?;
+        let file = catch_panic(|| SerializedFileReader::new(file)).map_err(damaged_file)?;
         let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
         if *file.metadata().file_metadata().schema() != schema {
-            return Err(ArchiveError::broken(path, None, "it has other columns than a file of samples"));
+            return Err(ArchiveError::damaged_file(
+                path,
+                None,
+                "it has other columns than a file of samples",
+            ));
         }
         Ok(Self { path: path.to_owned(), file, next_group: 0, rows: Vec::new().into_iter() })
     }
@@ -52,15 +60,15 @@ impl SampleReader {
     }
 
     fn read_group(&self, index: usize) -> Result<Vec<Row>, ArchiveError> {
-        let broken = |why: String| ArchiveError::broken(&self.path, None, why);
-        let group = self.file.get_row_group(index).map_err(|error| broken(error.to_string()))?;
+        let damaged_file = |reason: String| ArchiveError::damaged_file(&self.path, None, reason);
+        let group = self.file.get_row_group(index).map_err(|error| damaged_file(error.to_string()))?;
         let count = group.metadata().num_rows();
         if !(0..=GROUP_ROWS_MAX).contains(&count) {
-            return Err(broken(format!("a group of {count} rows")));
+            return Err(damaged_file(format!("a group of {count} rows")));
         }
-        let columns = contained(|| Columns::read(&*group, count as usize))
-            .map_err(|error| broken(error.to_string()))?;
-        (0..count as usize).map(|row| columns.row(row).map_err(broken)).collect()
+        let columns = catch_panic(|| Columns::read(&*group, count as usize))
+            .map_err(|error| damaged_file(error.to_string()))?;
+        (0..count as usize).map(|row| columns.row(row).map_err(damaged_file)).collect()
     }
 }
 
@@ -89,7 +97,7 @@ impl Iterator for SampleReader {
 
 /// The library takes some of a file's numbers for granted and panics where damage has changed them. Nothing that it
 /// touched is used after that.
-fn contained<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+fn catch_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let read = panic::catch_unwind(AssertUnwindSafe(read));
     read.unwrap_or_else(|_| Err(ParquetError::General("its numbers contradict each other".to_owned())))
 }

@@ -230,8 +230,8 @@ fn failure(path: &Path, error: ParquetError) -> ArchiveError {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
             Ok(source) => ArchiveError::system("write", path)(*source),
-            Err(source) => ArchiveError::broken(path, None, source),
+            Err(source) => ArchiveError::damaged_file(path, None, source),
         },
-        error => ArchiveError::broken(path, None, error),
+        error => ArchiveError::damaged_file(path, None, error),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
 
-use case::{Case, Twins, cases};
+use case::{Case, SimulatedBaselines, cases};
 
 /// Which cases.
 #[derive(Clone, Debug, Args)]
@@ -47,9 +47,9 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(target) = &options.target {
         let case = Case::new(target, 1)?;
-        let answer = case.run(&Twins::default())?;
-        println!("at work: {}\nnamed: {}", case.truth.join(", "), answer.found.join(", "));
-        answer.said.iter().for_each(|said| println!("- {said}"));
+        let answer = case.run(&SimulatedBaselines::default())?;
+        println!("at work: {}\nnamed: {}", case.truth.join(", "), answer.causes.join(", "));
+        answer.sentences.iter().for_each(|sentence| println!("- {sentence}"));
         return Ok(());
     }
     let mut all = cases(options.seeds, !options.alone)?;
@@ -71,19 +71,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Answers in the order of the cases.
-fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::Answer>> {
+fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::CaseResult>> {
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::new());
-    let twins = &Twins::default();
+    let baselines = &SimulatedBaselines::default();
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { break };
-                    let answer = case.run(twins);
+                    let answer = case.run(baselines);
                     if let Ok(answer) = &answer {
-                        eprintln!("{} seed {}: {}", case.target, case.seed, answer.found.join(", "));
+                        eprintln!("{} seed {}: {}", case.target, case.seed, answer.causes.join(", "));
                     }
                     answers.lock().expect("no thread panics with it").push((index, answer));
                 }
@@ -109,7 +109,7 @@ mod tests {
                 .any(|quick| case.target.starts_with(quick))
         });
         assert!(all.len() >= 20, "{}", all.len());
-        let score = matrix::Score::of(&all, &run_all(&all, 2).unwrap());
+        let score = matrix::Score::compute(&all, &run_all(&all, 2).unwrap());
         assert!(score.right_percent() >= matrix::RIGHT_REACHED, "{}", score.text());
         assert_eq!(score.healthy_called_sick, 0, "{}", score.text());
     }

@@ -9,9 +9,9 @@ use likenew_core::until::Until;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::open::{Options as OpenOptions, open};
 
-use crate::fio::{self, Measured, Setting};
-use crate::target::{Busy, Case, Loop, Served, Tmpfs};
-use crate::{nop, ours};
+use crate::fio::{self, FioResult, Setting};
+use crate::target::{Case, CpuLoad, Loop, ServedFile, Tmpfs};
+use crate::{case_run, nop};
 
 /// How long and how often.
 #[derive(Debug, Args)]
@@ -37,23 +37,23 @@ const SPAN: u64 = 512 << 20;
 const MIB: u32 = 1 << 20;
 /// The devices.
 const LOOP: &str = "a loop device over tmpfs";
-const SERVED: &str = "a loop device over a file that nbdkit serves";
+const SERVED_FILE: &str = "a loop device over a file that nbdkit serves";
 const TMPFS: &str = "a file on tmpfs";
 
 /// Prints agreement and cost on each device, then the instrument alone.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let busy = Busy::start(options.busy)?;
+    let busy = CpuLoad::start(options.busy)?;
     let tmpfs = Tmpfs::mount(3 * SPAN)?;
     if LOOP.contains(&options.on) {
         let path = tmpfs.path().join("image");
         fill(&path)?;
-        on_loop(LOOP, &path, false, options)?;
+        run_on_loop(LOOP, &path, false, options)?;
         std::fs::remove_file(path)?;
     }
-    if SERVED.contains(&options.on) {
-        let served = Served::begin(SPAN)?;
+    if SERVED_FILE.contains(&options.on) {
+        let served = ServedFile::begin(SPAN)?;
         fill(served.path())?;
-        on_loop(SERVED, served.path(), true, options)?;
+        run_on_loop(SERVED_FILE, served.path(), true, options)?;
     }
     if TMPFS.contains(&options.on) {
         let layout = likenew_core::procedure::Layout { files: 1, file_bytes: SPAN };
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let mut drive =
             open(tmpfs.path(), OpenOptions { layout: Some(layout), reserve, ..OpenOptions::default() })?;
         let all = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN };
-        ours::run_once(&mut *drive, &all, Until::bytes(SPAN))?;
+        case_run::run_once(&mut *drive, &all, Until::bytes(SPAN))?;
         let file = tmpfs.path().join("likenew-scratch/00000.likenew");
         compare(TMPFS, &mut *drive, &file, options)?;
     }
@@ -70,12 +70,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Compares both on a loop device over a file of ours.
-fn on_loop(what: &str, file: &Path, is_direct: bool, options: &Options) -> anyhow::Result<()> {
+fn run_on_loop(target: &str, file: &Path, is_direct: bool, options: &Options) -> anyhow::Result<()> {
     let attached = Loop::attach(file, is_direct)?;
     let loss = Loss::at(&attached.device)?;
     let consent = Consent::to_lose(&loss, &Agreement { id: loss.id.text.clone(), destroy: Vec::new() })?;
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
-    compare(what, &mut *drive, &attached.device, options)
+    compare(target, &mut *drive, &attached.device, options)
 }
 
 /// Memory is allocated before anything is timed.
@@ -83,9 +83,9 @@ fn fill(path: &Path) -> anyhow::Result<()> {
     Ok(std::fs::write(path, vec![0u8; SPAN as usize])?)
 }
 
-fn compare(what: &str, drive: &mut dyn Drive, path: &Path, options: &Options) -> anyhow::Result<()> {
+fn compare(target: &str, drive: &mut dyn Drive, path: &Path, options: &Options) -> anyhow::Result<()> {
     println!(
-        "On {what}, {} busy processes beside it: likenew / fio, median [lowest … highest] of {} runs of {} s, each between two of fio",
+        "On {target}, {} busy processes beside it: likenew / fio, median [lowest … highest] of {} runs of {} s, each between two of fio",
         options.busy, options.pairs, options.seconds
     );
     println!("Agreement (goal 0.97 … 1.03), beside the bandwidth of fio against itself");
@@ -106,7 +106,7 @@ fn compare(what: &str, drive: &mut dyn Drive, path: &Path, options: &Options) ->
                 "  {case}  against fio {name:16} IOPS {} {goal}   user CPU {} [≤ 0.6]   {:.2} µs against {:.2} µs",
                 turns.ratio(|measured| measured.iops),
                 turns.ratio(|measured| measured.cpu_ns_per_io),
-                median(turns.ours.iter().map(|measured| measured.cpu_ns_per_io)) / 1e3,
+                median(turns.likenew.iter().map(|measured| measured.cpu_ns_per_io)) / 1e3,
                 median(turns.fio.iter().map(|measured| measured.cpu_ns_per_io)) / 1e3,
             );
         }
@@ -134,9 +134,9 @@ fn cost_cases() -> impl Iterator<Item = Case> {
 
 /// Runs of ours, each between two of fio, so that a machine that becomes slower or faster meanwhile weighs on both.
 struct Turns {
-    ours: Vec<Measured>,
+    likenew: Vec<FioResult>,
     /// One more than of ours.
-    fio: Vec<Measured>,
+    fio: Vec<FioResult>,
 }
 
 impl Turns {
@@ -148,23 +148,23 @@ impl Turns {
         setting: Setting,
     ) -> anyhow::Result<Self> {
         let until = Until::elapsed(Nanos::from_secs_f64(options.seconds));
-        let mut turns = Self { ours: Vec::new(), fio: Vec::new() };
+        let mut turns = Self { likenew: Vec::new(), fio: Vec::new() };
         turns.fio.push(fio::run(path, case, options.seconds, setting)?);
         for _ in 0..options.pairs {
-            turns.ours.push(ours::run_once(drive, case, until)?);
+            turns.likenew.push(case_run::run_once(drive, case, until)?);
             turns.fio.push(fio::run(path, case, options.seconds, setting)?);
         }
         Ok(turns)
     }
 
     /// Each of our runs against the geometric mean of fio's before and after it.
-    fn ratio(&self, of: impl Fn(&Measured) -> f64) -> String {
-        let ours = self.ours.iter().zip(self.fio.windows(2));
-        spread(ours.map(|(ours, fio)| of(ours) / (of(&fio[0]) * of(&fio[1])).sqrt()).collect())
+    fn ratio(&self, of: impl Fn(&FioResult) -> f64) -> String {
+        let likenew = self.likenew.iter().zip(self.fio.windows(2));
+        spread(likenew.map(|(likenew, fio)| of(likenew) / (of(&fio[0]) * of(&fio[1])).sqrt()).collect())
     }
 
     /// fio against itself: what the machine alone makes of a ratio.
-    fn control(&self, of: impl Fn(&Measured) -> f64) -> String {
+    fn control(&self, of: impl Fn(&FioResult) -> f64) -> String {
         spread(self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0])).collect())
     }
 }

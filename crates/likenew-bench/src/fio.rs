@@ -9,7 +9,7 @@ use crate::target::Case;
 
 /// What one run came to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct FioResult {
     /// Bytes a second.
     pub(crate) bytes_per_s: f64,
     /// Mean latency in nanoseconds, from the moment an I/O was made ready to its end.
@@ -34,7 +34,7 @@ pub(crate) struct Setting {
 ///
 /// # Errors
 /// fio is not installed, failed, or its JSON is not understood.
-pub(crate) fn run(path: &Path, case: &Case, seconds: f64, setting: Setting) -> anyhow::Result<Measured> {
+pub(crate) fn run(path: &Path, case: &Case, seconds: f64, setting: Setting) -> anyhow::Result<FioResult> {
     let sh = Shell::new()?;
     let logs = tempfile::tempdir()?;
     let mut flags = vec![
@@ -64,7 +64,7 @@ pub(crate) fn run(path: &Path, case: &Case, seconds: f64, setting: Setting) -> a
     parse(&text, case).with_context(|| format!("could not read fio's JSON:\n{text}"))
 }
 
-fn parse(text: &str, case: &Case) -> anyhow::Result<Measured> {
+fn parse(text: &str, case: &Case) -> anyhow::Result<FioResult> {
     // fio may print notes before the document.
     let start = text.find('{').context("no JSON")?;
     let document: serde_json::Value = serde_json::from_str(&text[start..])?;
@@ -75,7 +75,7 @@ fn parse(text: &str, case: &Case) -> anyhow::Result<Measured> {
     let ios = number(side, "total_ios")?;
     let runtime_ms = number(job, "job_runtime")?;
     let user_share = number(job, "usr_cpu")? / 100.0;
-    Ok(Measured {
+    Ok(FioResult {
         bytes_per_s: number(side, "bw_bytes")?,
         latency_ns_mean: number(&side["lat_ns"], "mean")?,
         cpu_ns_per_io: user_share * runtime_ms * 1e6 / ios,

@@ -5,19 +5,19 @@ mod case;
 mod confusion;
 mod mark;
 mod noise;
+mod published_models;
 mod report;
 mod score;
-mod twins;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context as _;
 use clap::Args;
-use likenew_sim::drawn::{Family, drawn};
+use likenew_sim::generator::{Family, generate};
 
-pub(crate) use case::{Asked, ask};
 use case::{Case, Query};
+pub(crate) use case::{QueryResult, ask};
 use noise::Noise;
 
 /// Which drives, and what of them.
@@ -43,7 +43,7 @@ pub(crate) struct Options {
     noisy: bool,
     /// Only what `model` says of the drives of a published study
     #[arg(long)]
-    twins: bool,
+    published_models: bool,
     /// Threads, each with a drive of its own
     #[arg(long, default_value_t = 2)]
     threads: usize,
@@ -55,12 +55,12 @@ pub(crate) struct Options {
 /// There is no such family, or a drive can not be made.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let query = Query { only: options.only.clone(), noise: None };
-    if options.twins {
-        print!("{}", twins::report());
+    if options.published_models {
+        print!("{}", published_models::report());
         return Ok(());
     }
     if let Some(seed) = options.drive {
-        print!("{}", report::one(&Case::run(seed, &query)?));
+        print!("{}", report::property_rows(&Case::run(seed, &query)?));
         return Ok(());
     }
     let seeds = seeds(options)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.noisy {
         print!("{}", noisy(&seeds, cases, &query, options.threads)?);
     } else if options.only.is_empty() && options.family.is_none() {
-        print!("{}", twins::report());
+        print!("{}", published_models::report());
     }
     Ok(())
 }
@@ -101,7 +101,7 @@ fn seeds(options: &Options) -> anyhow::Result<Vec<u64>> {
     });
     let family = family.transpose()?;
     let seeds = options.first..options.first + options.drives;
-    Ok(seeds.filter(|seed| family.is_none_or(|family| drawn(*seed).family == family)).collect())
+    Ok(seeds.filter(|seed| family.is_none_or(|family| generate(*seed).family == family)).collect())
 }
 
 /// X-rays of these drives, in the order of their seeds.
@@ -163,10 +163,10 @@ mod tests {
         }
         let text = report::all(&cases);
         for (key, least) in RIGHT {
-            let right = Score::of(rows_of(&cases, key)).share_right().unwrap();
+            let right = Score::compute(rows_of(&cases, key)).share_right().unwrap();
             assert!(right >= least, "{key} is right of {right:.3}\n{text}");
         }
-        let all = Score::of(cases.iter().flat_map(|case| &case.rows));
+        let all = Score::compute(cases.iter().flat_map(|case| &case.rows));
         assert!(all.share_false().unwrap() <= FALSE_MAX, "{text}");
         assert!(all.coverage().unwrap() >= COVERAGE_MIN, "{text}");
     }
@@ -175,15 +175,15 @@ mod tests {
     const BESIDE_A_NEIGHBOUR: [u64; 4] = [376, 341, 1, 8];
 
     #[test]
-    fn beside_a_neighbour_nothing_wrong_is_told_with_confidence() {
+    fn beside_a_neighbour_nothing_wrong_is_reported_with_confidence() {
         let query = Query { noise: Some(Noise::Busy), ..Query::default() };
         let cases = run_all(&BESIDE_A_NEIGHBOUR, &query, 2).unwrap();
         for case in &cases {
             assert!(noise::names_noise(case), "{}: {:?}", case.target, case.findings);
         }
         let text = report::all(&cases);
-        let all = Score::of(cases.iter().flat_map(|case| &case.rows));
-        assert_eq!((all.false_claims, all.absent_wrongly), (0, 0), "{text}");
+        let all = Score::compute(cases.iter().flat_map(|case| &case.rows));
+        assert_eq!((all.false_claims, all.wrongly_absent), (0, 0), "{text}");
     }
 
     #[test]
@@ -195,12 +195,12 @@ mod tests {
             family: Some("fast".into()),
             only: Vec::new(),
             noisy: false,
-            twins: false,
+            published_models: false,
             threads: 1,
         };
         let meant = seeds(&options).unwrap();
         assert_eq!(meant.len(), 3);
-        assert!(meant.iter().all(|seed| drawn(*seed).family == Family::Fast));
+        assert!(meant.iter().all(|seed| generate(*seed).family == Family::Fast));
         let nobody = Options { family: Some("tape".into()), ..options };
         assert!(seeds(&nobody).unwrap_err().to_string().contains("there are page map, disk"));
     }

@@ -1,12 +1,12 @@
 //! Measures the instrument itself, and repeats published studies on simulated drives: `cargo xtask bench NAME` and
 //! `cargo xtask reproduce`.
 
+mod case_run;
 mod diagnosis;
 mod engine;
 mod fio;
 mod insight;
 mod nop;
-mod ours;
 mod record;
 mod replay;
 mod reproduce;

@@ -4,7 +4,7 @@ use likenew_core::until::Until;
 use likenew_real::nop::Nop;
 use likenew_run::calibrate::calibrate;
 
-use crate::ours;
+use crate::case_run;
 use crate::target::Case;
 
 const ROUNDS: usize = 5;
@@ -16,10 +16,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30 };
     let mut nop = Nop::new();
     println!("The instrument alone (medians of {ROUNDS}; goals in brackets)");
-    let iops = median(ROUNDS, || Ok(ours::run_once(&mut nop, &case, Until::ops(SHORT_IOS * 5))?.iops))?;
+    let iops = median(ROUNDS, || Ok(case_run::run_once(&mut nop, &case, Until::ops(SHORT_IOS * 5))?.iops))?;
     println!("  nop, every sample recorded        {:8.2} million I/O/s a core   [≥ 3]", iops / 1e6);
     let single = Case { depth: 1, ..case };
-    let iops = median(ROUNDS, || Ok(ours::run_once(&mut nop, &single, Until::ops(SHORT_IOS))?.iops))?;
+    let iops = median(ROUNDS, || Ok(case_run::run_once(&mut nop, &single, Until::ops(SHORT_IOS))?.iops))?;
     println!("  the same at depth 1               {:8.2} million I/O/s a core", iops / 1e6);
     let random = median(ROUNDS, || Ok(calibrate(&mut Nop::new())?.random_data_bytes_per_s))?;
     let ratio = median(ROUNDS, || Ok(calibrate(&mut Nop::new())?.ratio_data_bytes_per_s))?;
@@ -27,10 +27,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("  incompressible data               {:8.1} GiB/s a core           [≥ 15]", random / gib);
     println!("  data that compresses to a half    {:8.1} GiB/s a core           [≥ 10]", ratio / gib);
     for ios in [SHORT_IOS, LONG_IOS] {
-        ours::run_once(&mut nop, &case, Until::ops(ios))?;
+        case_run::run_once(&mut nop, &case, Until::ops(ios))?;
         println!(
             "  peak resident memory after a run of {ios:>9} I/Os  {:6.1} MiB",
-            ours::memory_bytes("VmHWM:")? / 1048576.0
+            case_run::memory_bytes("VmHWM:")? / 1048576.0
         );
     }
     Ok(())

@@ -96,7 +96,7 @@ struct Recorder {
 }
 
 /// What a recording came to.
-struct Came {
+struct RecordingResult {
     ios: u64,
     lost: u64,
     trace_bytes: u64,
@@ -112,14 +112,14 @@ impl Recorder {
         let stderr = child.stderr.take().expect("it is piped");
         let mut lines = BufReader::new(stderr).lines();
         // The last thing that it says before it begins.
-        let began = lines.any(|line| line.is_ok_and(|line| line.contains("buffers take")));
-        ensure!(began, "the recorder did not begin");
+        let has_begun = lines.any(|line| line.is_ok_and(|line| line.contains("buffers take")));
+        ensure!(has_begun, "the recorder did not begin");
         // Whatever else it says must not stop it.
         std::thread::spawn(move || lines.count());
         Ok(Self { child, trace })
     }
 
-    fn end(self) -> anyhow::Result<Came> {
+    fn end(self) -> anyhow::Result<RecordingResult> {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
         let output = self.child.wait_with_output()?;
@@ -134,7 +134,7 @@ impl Recorder {
         let text = String::from_utf8(text.stdout)?;
         let lost = text.lines().find_map(|line| line.strip_prefix("# lost_events: ")?.parse().ok());
         std::fs::remove_file(&self.trace)?;
-        Ok(Came { ios, lost: lost.context("the trace does not say what was lost")?, trace_bytes })
+        Ok(RecordingResult { ios, lost: lost.context("the trace does not say what was lost")?, trace_bytes })
     }
 }
 

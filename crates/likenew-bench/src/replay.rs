@@ -7,8 +7,8 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use likenew_core::drive::Drive;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::recorded::{Clocked, Expected, Fit, Recorded, ReplayPace};
 use likenew_core::region::Region;
+use likenew_core::replay_spec::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceTotals};
 use likenew_core::segment::Segment;
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
@@ -46,28 +46,28 @@ const FAST_IOS: u64 = 300_000;
 const DEPTH: u32 = 32;
 
 /// A recording that is made up as it is read: reads, and a write for every four of them.
-struct Made {
-    left: u64,
+struct SyntheticTrace {
+    remaining: u64,
     gap: Nanos,
     at: Nanos,
     random: Xoshiro256PlusPlus,
 }
 
-impl Made {
+impl SyntheticTrace {
     fn new(ios: u64, gap: Nanos) -> Self {
-        Self { left: ios, gap, at: Nanos::ZERO, random: Xoshiro256PlusPlus::seed_from_u64(1) }
+        Self { remaining: ios, gap, at: Nanos::ZERO, random: Xoshiro256PlusPlus::seed_from_u64(1) }
     }
 }
 
-impl TraceSource for Made {
+impl TraceSource for SyntheticTrace {
     fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
-        if self.left == 0 {
+        if self.remaining == 0 {
             return Ok(None);
         }
-        self.left -= 1;
+        self.remaining -= 1;
         let at = self.at;
         self.at += self.gap;
-        let op = if self.left.is_multiple_of(5) { Op::Write } else { Op::Read };
+        let op = if self.remaining.is_multiple_of(5) { Op::Write } else { Op::Read };
         let offset = self.random.random_range(0..SPAN / BLOCK) * BLOCK;
         let latency = Some(Nanos::from_micros(10));
         Ok(Some(TraceIo { at, op, offset, length: BLOCK, latency, application: 0 }))
@@ -117,33 +117,35 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn timing(name: &str, drive: &mut dyn Drive, options: &Options) -> anyhow::Result<()> {
-    let clocked = Clocked { speed: 1.0, idle_max: None, closed: false };
+    let clock = ReplayClock { speed: 1.0, idle_max: None, closed: false };
     let gap = Nanos(1_000_000_000 / options.rate.max(1));
-    let segment = replay(drive, ReplayPace::Timed(clocked), options.rate * options.seconds, gap)?;
-    let replayed = segment.replayed.context("a replay has a record")?;
-    let late = &replayed.late;
+    let segment = replay(drive, ReplayTiming::Timed(clock), options.rate * options.seconds, gap)?;
+    let replay_record = segment.replay_record.context("a replay has a record")?;
+    let lateness = &replay_record.lateness;
     println!(
         "  {name:32}  p50 {:>9}  p99 {:>9}  p99.9 {:>9}  max {:>9}",
-        late.quantile(0.5).to_string(),
-        late.quantile(0.99).to_string(),
-        late.quantile(0.999).to_string(),
-        late.max().to_string()
+        lateness.quantile(0.5).to_string(),
+        lateness.quantile(0.99).to_string(),
+        lateness.quantile(0.999).to_string(),
+        lateness.max().to_string()
     );
     Ok(())
 }
 
 fn fast(drive: &mut dyn Drive) -> anyhow::Result<f64> {
-    replay(drive, ReplayPace::Fast, FAST_IOS, Nanos::from_micros(10))?.iops().context("nothing was measured")
+    replay(drive, ReplayTiming::Fast, FAST_IOS, Nanos::from_micros(10))?
+        .iops()
+        .context("nothing was measured")
 }
 
-fn replay(drive: &mut dyn Drive, pace: ReplayPace, ios: u64, gap: Nanos) -> anyhow::Result<Segment> {
-    let recorded = Recorded {
+fn replay(drive: &mut dyn Drive, timing: ReplayTiming, ios: u64, gap: Nanos) -> anyhow::Result<Segment> {
+    let replay_spec = ReplaySpec {
         trace: "made up".into(),
         format: None,
         volume: None,
         digest: String::new(),
-        pace,
-        depth: if pace == ReplayPace::Fast { DEPTH } else { 256 },
+        timing,
+        depth: if timing == ReplayTiming::Fast { DEPTH } else { 256 },
         length_max: 64 << 10,
         region: Region::bytes(0..SPAN),
         fit: Fit::Modulo,
@@ -151,16 +153,16 @@ fn replay(drive: &mut dyn Drive, pace: ReplayPace, ios: u64, gap: Nanos) -> anyh
         reads_only: false,
         data: DataClass::Zero,
         applications: Vec::new(),
-        expected: Expected::default(),
+        expected: TraceTotals::default(),
     };
     let workload = Workload {
-        recorded: Some(Box::new(recorded)),
+        replay_spec: Some(Box::new(replay_spec)),
         ..Workload::new("replay", Until::default(), Vec::new())
     };
-    let mut made = |_: &Recorded| Ok(Box::new(Made::new(ios, gap)) as Box<dyn TraceSource>);
+    let mut made = |_: &ReplaySpec| Ok(Box::new(SyntheticTrace::new(ios, gap)) as Box<dyn TraceSource>);
     let ran = run_with(drive, &workload, &mut made, &mut || Box::new(()))?;
-    if let Some(fault) = ran.fault {
-        return Err(fault.into());
+    if let Some(lab_error) = ran.lab_error {
+        return Err(lab_error.into());
     }
     ensure!(ran.segment.errors() == 0 && ran.segment.total().ios == ios, "{:?}", ran.segment.stop);
     Ok(ran.segment)
@@ -168,7 +170,7 @@ fn replay(drive: &mut dyn Drive, pace: ReplayPace, ios: u64, gap: Nanos) -> anyh
 
 /// The same I/Os as a log of fio.
 fn scratch_log(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
-    let mut made = Made::new(FAST_IOS, Nanos::ZERO);
+    let mut made = SyntheticTrace::new(FAST_IOS, Nanos::ZERO);
     let mut text = String::from("fio version 2 iolog\ndrive add\ndrive open\n");
     while let Some(io) = made.next_io().map_err(anyhow::Error::msg)? {
         writeln!(text, "drive {} {} {}", io.op, io.offset, io.length)?;

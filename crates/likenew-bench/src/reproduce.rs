@@ -18,7 +18,7 @@ use anyhow::Context as _;
 
 use crate::root;
 use lab::{Lab, STAND_IN};
-use page::{Published, against};
+use page::{PublishedFigure, published_table};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -36,7 +36,7 @@ struct Study {
     title: &'static str,
     /// Where its figures were printed, and how they were measured.
     source: &'static str,
-    published: &'static [Published],
+    published: &'static [PublishedFigure],
     run: fn(Lab) -> anyhow::Result<Section>,
 }
 
@@ -108,7 +108,7 @@ impl Study {
             self.number,
             self.title,
             self.source,
-            against(self.published, &simulated),
+            published_table(self.published, &simulated),
             predictions.trim_end()
         ))
     }

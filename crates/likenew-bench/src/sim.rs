@@ -13,7 +13,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::Workload;
 use likenew_sim::{SimDrive, Spec, catalog};
 
-use crate::ours;
+use crate::case_run;
 use crate::target::Case;
 
 const PAGE: u64 = 4096;
@@ -48,7 +48,7 @@ fn open(share: Option<f64>, state: &str) -> anyhow::Result<SimDrive> {
     Ok(spec.open(|_: &Path| Ok(text.clone().into()))?)
 }
 
-fn speed(what: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
+fn speed(name: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
     let start = Instant::now();
     let mut drive = open(share, "used")?;
     let opened = start.elapsed().as_secs_f64();
@@ -56,12 +56,12 @@ fn speed(what: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
     let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity };
     let (mut fills, mut rates) = (Vec::new(), Vec::new());
     while !is_steady(&fills) && fills.len() < FILLS_MAX {
-        let before = drive.accounting().context("a simulated drive has books")?;
+        let before = drive.flash_counters().context("a simulated drive has books")?;
         // Each fill at places of its own: the same ones again would leave a third of the drive cold.
         let workload =
-            Workload { seed: fills.len() as u64, ..ours::workload(&case, Until::ops(capacity / PAGE)) };
-        let measured = ours::run_workload(&mut drive, &workload)?;
-        let after = drive.accounting().context("a simulated drive has books")?;
+            Workload { seed: fills.len() as u64, ..case_run::workload(&case, Until::ops(capacity / PAGE)) };
+        let measured = case_run::run_workload(&mut drive, &workload)?;
+        let after = drive.flash_counters().context("a simulated drive has books")?;
         let host = after.host_bytes_written - before.host_bytes_written;
         ensure!(host == capacity / PAGE * PAGE, "every write was completed and counted");
         fills.push((after.flash_bytes_programmed - before.flash_bytes_programmed) as f64 / host as f64);
@@ -72,7 +72,7 @@ fn speed(what: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
     let mut rates = rates.split_off(fills.len() - STEADY_FILLS);
     rates.sort_by(f64::total_cmp);
     println!(
-        "  {what:<28} {:5.2} [{:.2} … {:.2}] million host writes a second a core [≥ {goal}]; opened used in {opened:.1} s",
+        "  {name:<28} {:5.2} [{:.2} … {:.2}] million host writes a second a core [≥ {goal}]; opened used in {opened:.1} s",
         rates[STEADY_FILLS / 2] / 1e6,
         rates[0] / 1e6,
         rates[STEADY_FILLS - 1] / 1e6,
@@ -84,7 +84,7 @@ fn speed(what: &str, share: Option<f64>, goal: f64) -> anyhow::Result<()> {
         last[0],
         last[1],
         last[2],
-        apart(last) * 100.0
+        relative_difference(last) * 100.0
     );
     Ok(())
 }
@@ -94,11 +94,11 @@ const STEADY_FILLS: usize = 3;
 const FILLS_MAX: usize = 30;
 
 fn is_steady(fills: &[f64]) -> bool {
-    fills.len() >= 2 * STEADY_FILLS && apart(&fills[fills.len() - STEADY_FILLS..]) <= 0.005
+    fills.len() >= 2 * STEADY_FILLS && relative_difference(&fills[fills.len() - STEADY_FILLS..]) <= 0.005
 }
 
 /// How far the greatest is from the least, as a share of that.
-fn apart(values: &[f64]) -> f64 {
+fn relative_difference(values: &[f64]) -> f64 {
     let (low, high) =
         values.iter().fold((f64::MAX, 0.0f64), |(low, high), value| (low.min(*value), high.max(*value)));
     high / low - 1.0
@@ -106,11 +106,11 @@ fn apart(values: &[f64]) -> f64 {
 
 fn fill() -> anyhow::Result<()> {
     let flash_pages = f64::from(80 << 10) * 256.0;
-    let before = ours::memory_bytes("VmRSS:")?;
+    let before = case_run::memory_bytes("VmRSS:")?;
     let start = Instant::now();
     let untimed = open(None, "new&fill=1")?;
     let seconds = start.elapsed().as_secs_f64();
-    let memory = ours::memory_bytes("VmRSS:")? - before;
+    let memory = case_run::memory_bytes("VmRSS:")? - before;
     drop(untimed);
     println!(
         "  filled once, in its past     {seconds:5.2} s [≤ 1]; {:.1} bytes of memory a flash page [≤ 10]",
@@ -120,7 +120,7 @@ fn fill() -> anyhow::Result<()> {
     let capacity = drive.geometry().capacity;
     let case = Case { random: false, write: true, block: 1 << 20, depth: 8, span: capacity };
     let start = Instant::now();
-    let measured = ours::run_once(&mut drive, &case, Until::ops(capacity >> 20))?;
+    let measured = case_run::run_once(&mut drive, &case, Until::ops(capacity >> 20))?;
     println!(
         "  filled once, 1 MiB at depth 8 {:4.2} s through the whole stack [≤ 1], at {} of its own time ({})",
         start.elapsed().as_secs_f64(),

@@ -76,13 +76,13 @@ impl Drop for Tmpfs {
 
 /// A file in memory that another process serves, so that each I/O takes tens of microseconds on its way: nbdkit behind nbdfuse. Unmounted when
 /// dropped.
-pub(crate) struct Served {
+pub(crate) struct ServedFile {
     server: Child,
     file: PathBuf,
     _folder: TempDir,
 }
 
-impl Served {
+impl ServedFile {
     /// Serves so many bytes.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServedFile {
     fn drop(&mut self) {
         let file = &self.file;
         let unmounted = Shell::new().and_then(|sh| cmd!(sh, "fusermount3 -u {file}").quiet().run());
@@ -125,9 +125,9 @@ impl Drop for Served {
 }
 
 /// Processes that keep cores busy; killed when dropped.
-pub(crate) struct Busy(Vec<Child>);
+pub(crate) struct CpuLoad(Vec<Child>);
 
-impl Busy {
+impl CpuLoad {
     /// # Errors
     /// There is no shell.
     pub(crate) fn start(processes: u32) -> anyhow::Result<Self> {
@@ -139,7 +139,7 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for CpuLoad {
     fn drop(&mut self) {
         for child in &mut self.0 {
             let _ = child.kill();

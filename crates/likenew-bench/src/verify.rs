@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Drive;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorder::Stop;
@@ -41,8 +41,8 @@ const STAMP: Stamp = Stamp { key: 1, pass: 1 };
 /// Prints all three.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     stamps_alone();
-    on_a_loop_device(options)?;
-    against_f3(options)
+    run_on_loop_device(options)?;
+    compare_with_f3(options)
 }
 
 /// In a buffer of the length of one I/O, as the loop does it.
@@ -66,7 +66,8 @@ fn stamps_alone() {
 }
 
 fn workload(op: Op, data: DataClass) -> Workload {
-    let stream = Stream::closed(Mix::Only(op), BLOCK, Place::Forward(Region::bytes(0..SPAN)), 4, data);
+    let stream =
+        Stream::closed(Mix::Only(op), BLOCK, AccessPattern::Sequential(Region::bytes(0..SPAN)), 4, data);
     Workload::new(op.name(), Until::bytes(SPAN), vec![stream])
 }
 
@@ -74,12 +75,12 @@ fn workload(op: Op, data: DataClass) -> Workload {
 fn pass(drive: &mut dyn Drive, op: Op, data: DataClass) -> anyhow::Result<f64> {
     let ran = run_workload(drive, &workload(op, data), &mut || Box::new(()))?;
     let segment = ran.segment;
-    ensure!(ran.fault.is_none() && segment.stop == Stop::Reached, "{op}: {:?}", segment.stop);
+    ensure!(ran.lab_error.is_none() && segment.stop == Stop::Reached, "{op}: {:?}", segment.stop);
     ensure!(segment.damage.as_ref().is_none_or(|damage| damage.bytes() == 0), "the loop device is sound");
     segment.bytes_per_s().context("nothing was measured")
 }
 
-fn on_a_loop_device(options: &Options) -> anyhow::Result<()> {
+fn run_on_loop_device(options: &Options) -> anyhow::Result<()> {
     let tmpfs = Tmpfs::mount(SPAN + (64 << 20))?;
     let scratch = Scratch::create(tmpfs.path())?;
     let (file, path) = scratch.create_file(0)?;
@@ -144,7 +145,7 @@ impl Drop for Ext4 {
     }
 }
 
-fn against_f3(options: &Options) -> anyhow::Result<()> {
+fn compare_with_f3(options: &Options) -> anyhow::Result<()> {
     let ext4 = Ext4::mount()?;
     // What was never allocated is no one's speed.
     verify(&ext4.point)?;
@@ -183,7 +184,7 @@ fn verify(folder: &Path) -> anyhow::Result<f64> {
     let mut evidence = Evidence::new(plan, identity, geometry);
     while let Step::Run(workload) = procedure.next(&evidence).map_err(anyhow::Error::msg)? {
         let ran = run_workload(&mut *drive, &workload, &mut || Box::new(()))?;
-        ensure!(ran.fault.is_none() && ran.segment.stop == Stop::Reached, "{}", workload.name);
+        ensure!(ran.lab_error.is_none() && ran.segment.stop == Stop::Reached, "{}", workload.name);
         evidence.segments.push(ran.segment);
     }
     drop(drive);

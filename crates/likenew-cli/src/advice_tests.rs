@@ -7,17 +7,17 @@ use std::path::Path;
 use clap::Parser as _;
 use likenew_core::drive::{Drive as _, Kind};
 use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Identity, Layer, LayerKind, Machine};
-use likenew_core::look::Seen;
-use likenew_core::outlook::{Deed, Objection, Outlook};
+use likenew_core::feasibility::{ActionKind, Feasibility, Objection};
 use likenew_core::plan::Plan;
+use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Recorder;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_diagnosis::{ALL, Case, Cure, Risk, Signs, Site, cures, hints};
+use likenew_diagnosis::{ALL, Case, Fix, Measurements, Risk, Site, fixes, hints};
 use likenew_procedures::recondition::ReconditionOptions;
 use likenew_procedures::{all, site::site};
-use likenew_run::conduct::{Observer, conduct};
+use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::{Spec, catalog};
 
 use crate::arguments::Arguments;
@@ -40,14 +40,14 @@ const TOOLS: &[&str] = &[
     "xfs_fsr",
 ];
 
-struct Bystander;
+struct SilentObserver;
 
-impl Observer for Bystander {
+impl Observer for SilentObserver {
     fn recorder(&mut self) -> Box<dyn Recorder + Send> {
         Box::new(())
     }
 
-    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
         Ok(())
     }
 }
@@ -101,7 +101,7 @@ struct Can {
 
 /// What is wrong with what could change an answer or decide it, of all causes where nothing was measured.
 fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
-    let (signs, facts) = (Signs::default(), Facts::default());
+    let (measurements, facts) = (Measurements::default(), Facts::default());
     let mut faults = Vec::new();
     // Once with all facts missing, and once with those that are known.
     for facts in [&facts, site.facts.unwrap_or(&facts)] {
@@ -112,21 +112,21 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
             site
         };
         let case = Case {
-            signs: &signs,
+            measurements: &measurements,
             facts: site.facts,
-            since: None,
+            delta: None,
             references: &[],
-            usual: &[],
+            normal: &[],
             site: Some(site),
         };
         for cause in ALL {
             for hint in hints(&case, *cause) {
-                let of = format!("{}: {}: hint \"{}\": ", site.target, cause.card().name, hint.how);
-                let command = command_of(&hint.how);
-                faults.extend(command.and_then(fault_of).map(|why| format!("{of}{why}")));
-                let about = |words: &[&str]| words.iter().any(|word| hint.how.contains(word));
+                let of = format!("{}: {}: hint \"{}\": ", site.target, cause.descriptor().name, hint.method);
+                let command = command_of(&hint.method);
+                faults.extend(command.and_then(fault_of).map(|reason| format!("{of}{reason}")));
+                let about = |words: &[&str]| words.iter().any(|word| hint.method.contains(word));
                 let is_known = site.facts.is_some();
-                for (is_possible, needs, why) in [
+                for (is_possible, needs, reason) in [
                     (
                         can.trim || !is_known && can.machine,
                         about(&["what is free", "likenew trim"]),
@@ -134,7 +134,7 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
                     ),
                     (
                         can.write,
-                        hint.how.starts_with("write ") || about(&["write as much"]),
+                        hint.method.starts_with("write ") || about(&["write as much"]),
                         "it may not be written",
                     ),
                     (
@@ -145,7 +145,7 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
                     (can.root || !is_known, about(&["as root", "sudo"]), "whoever asks is root"),
                 ] {
                     if needs && !is_possible {
-                        faults.push(format!("{of}{why}"));
+                        faults.push(format!("{of}{reason}"));
                     }
                 }
             }
@@ -155,19 +155,27 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
 }
 
 /// What is wrong with the cures of all causes on a target: each is checked whether something measured calls for it or not.
-fn faults(site: Site<'_>, says: &dyn Fn(&Cure) -> Option<String>) -> Vec<String> {
-    let signs = Signs::default();
-    let case =
-        Case { signs: &signs, facts: site.facts, since: None, references: &[], usual: &[], site: Some(site) };
+fn faults(site: Site<'_>, says: &dyn Fn(&Fix) -> Option<String>) -> Vec<String> {
+    let measurements = Measurements::default();
+    let case = Case {
+        measurements: &measurements,
+        facts: site.facts,
+        delta: None,
+        references: &[],
+        normal: &[],
+        site: Some(site),
+    };
     let mut faults = Vec::new();
     for cause in ALL {
-        for cure in cures(&case, *cause) {
-            let of = format!("{}: {}: {:?}: ", site.target, cause.card().name, cure.command);
-            let commands = cure.command.iter().chain(&cure.undo);
-            faults.extend(commands.filter_map(|command| fault_of(command)).map(|why| format!("{of}{why}")));
-            faults.extend(says(&cure).map(|why| format!("{of}{why}")));
-            let destroys = cure.deed.is_some_and(likenew_core::outlook::Deed::destroys);
-            if destroys && !(cure.what.contains("everything on it is lost") && cure.risk == Risk::Data) {
+        for fix in fixes(&case, *cause) {
+            let of = format!("{}: {}: {:?}: ", site.target, cause.descriptor().name, fix.command);
+            let commands = fix.command.iter().chain(&fix.undo);
+            faults.extend(
+                commands.filter_map(|command| fault_of(command)).map(|reason| format!("{of}{reason}")),
+            );
+            faults.extend(says(&fix).map(|reason| format!("{of}{reason}")));
+            let destroys = fix.action.is_some_and(likenew_core::feasibility::ActionKind::destroys);
+            if destroys && !(fix.description.contains("everything on it is lost") && fix.risk == Risk::Data) {
                 faults.push(format!("{of}what it destroys is not said"));
             }
         }
@@ -179,7 +187,7 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Cure) -> Option<String>) -> Vec<String>
 fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     let spec = Spec::parse(target).unwrap();
     let read = |_: &Path| file.map(|text| text.as_bytes().to_vec()).ok_or(io::ErrorKind::NotFound.into());
-    let mut drive = spec.open(read).unwrap_or_else(|why| panic!("{target}: {why}"));
+    let mut drive = spec.open(read).unwrap_or_else(|reason| panic!("{target}: {reason}"));
     let free = spec.free(drive.geometry().capacity);
     let free = (!free.is_empty()).then(|| Region::bytes(free));
     let options = ReconditionOptions { dry_run: true, free, ..ReconditionOptions::default() };
@@ -192,32 +200,32 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     };
     let recondition = all::from_plan(&plan).unwrap();
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    conduct(&mut drive, &*recondition, &mut evidence, &mut Bystander).unwrap();
-    let ladder = all::judge(&*recondition, &evidence).tables["ladder"].clone();
-    let facts = evidence.sights.iter().find_map(|sight| match &sight.seen {
-        Seen::Facts(facts) => Some(&**facts),
+    run_procedure(&mut drive, &*recondition, &mut evidence, &mut SilentObserver).unwrap();
+    let step_plan = all::judge(&*recondition, &evidence).tables["step_plan"].clone();
+    let facts = evidence.observations.iter().find_map(|observation| match &observation.result {
+        ProbeResult::Facts(facts) => Some(&**facts),
         _ => None,
     });
-    let outlook = evidence.sights.iter().find_map(|sight| match &sight.seen {
-        Seen::Outlook(outlook) => Some(outlook),
+    let feasibility = evidence.observations.iter().find_map(|observation| match &observation.result {
+        ProbeResult::Feasibility(feasibility) => Some(feasibility),
         _ => None,
     });
     let why_not = |step: &str| {
-        let row = ladder.iter().find(|row| row["rung"] == step).expect("it is a step of recondition");
-        let why = row["not_taken_because"].as_str().unwrap_or_default();
-        (!why.starts_with("this only says")).then(|| why.to_owned())
+        let row = step_plan.iter().find(|row| row["step"] == step).expect("it is a step of recondition");
+        let reason = row["not_run_reason"].as_str().unwrap_or_default();
+        (!reason.starts_with("this only says")).then(|| reason.to_owned())
     };
-    let site = site(&evidence, free, facts, outlook);
+    let site = site(&evidence, free, facts, feasibility);
     let can = Can { trim: why_not("trim").is_none(), write: true, machine: false, root: false };
     // What the drive's machine would know of TRIM is a part of whether it can be sent.
     let mut all = faults_of_hints(&site, can);
-    all.extend(faults(site, &|cure| {
-        let command = cure.command.as_deref().filter(|_| cure.deed.is_some())?;
-        let step = words(command).into_iter().skip_while(|word| word != "--rung").nth(1)?;
-        let row = ladder.iter().find(|row| row["rung"] == step.as_str());
+    all.extend(faults(site, &|fix| {
+        let command = fix.command.as_deref().filter(|_| fix.action.is_some())?;
+        let step = words(command).into_iter().skip_while(|word| word != "--step").nth(1)?;
+        let row = step_plan.iter().find(|row| row["step"] == step.as_str());
         let Some(row) = row else { return Some(format!("recondition has no step {step}")) };
-        let why = row["not_taken_because"].as_str().unwrap_or_default();
-        (!why.starts_with("this only says")).then(|| format!("recondition says: {why}"))
+        let reason = row["not_run_reason"].as_str().unwrap_or_default();
+        (!reason.starts_with("this only says")).then(|| format!("recondition says: {reason}"))
     }));
     all
 }
@@ -251,20 +259,20 @@ fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>
         let scenario: toml::Table = fs::read_to_string(entry.unwrap().path()).unwrap().parse().unwrap();
         let text = |table: &toml::Value, key: &str| Some(table.get(key)?.as_str()?.to_owned());
         let target = text(&scenario["plan"], "target").unwrap();
-        let own = scenario.get("drive").map(|own| {
-            let like = format!("{root}/catalog/{}.toml", text(own, "like").unwrap());
-            format!("{}\n{}", fs::read_to_string(like).unwrap(), text(own, "but").unwrap())
+        let custom = scenario.get("drive").map(|custom| {
+            let like = format!("{root}/catalog/{}.toml", text(custom, "like").unwrap());
+            format!("{}\n{}", fs::read_to_string(like).unwrap(), text(custom, "but").unwrap())
         });
-        if is_wanted(&target) && !all.contains(&(target.clone(), own.clone())) {
-            all.push((target, own));
+        if is_wanted(&target) && !all.contains(&(target.clone(), custom.clone())) {
+            all.push((target, custom));
         }
     }
     all
 }
 
 fn check_all(catalogued: Vec<String>, scenarios: Vec<(String, Option<String>)>) {
-    let own = catalogued.into_iter().map(|target| (target, None));
-    let all: Vec<_> = own.chain(scenarios).collect();
+    let from_catalog = catalogued.into_iter().map(|target| (target, None));
+    let all: Vec<_> = from_catalog.chain(scenarios).collect();
     assert!(all.len() > 20, "{}", all.len());
     let faults: Vec<String> =
         all.iter().flat_map(|(target, file)| faults_of_simulated(target, file.as_deref())).collect();
@@ -285,7 +293,7 @@ fn what_is_advised_for_every_simulated_drive_is_possible_and_can_be_typed() {
 
 /// A folder on a SATA drive, of which everything is known.
 fn machine(root: bool, knows_trim: bool, blocks: Option<LayerKind>) -> Facts {
-    let known = |value| Fact::known(value, "test");
+    let known = |value| Fact::new(value, "test");
     let layer = |name: &str, kind, takes| Layer {
         name: name.into(),
         kind,
@@ -294,7 +302,7 @@ fn machine(root: bool, knows_trim: bool, blocks: Option<LayerKind>) -> Facts {
     };
     let mut stack = vec![layer("/home", LayerKind::FileSystem, true)];
     stack.extend(
-        blocks.map(|kind| Layer { label: Fact::known("home".into(), "test"), ..layer("dm-0", kind, false) }),
+        blocks.map(|kind| Layer { label: Fact::new("home".into(), "test"), ..layer("dm-0", kind, false) }),
     );
     stack.push(layer("sda", LayerKind::Disk, knows_trim));
     Facts {
@@ -323,22 +331,22 @@ struct Place {
 
 impl Place {
     /// Whether a step can be taken there, by what it does and not by what the product says of it.
-    fn can(&self, deed: Deed) -> bool {
-        match (self.kind, deed) {
+    fn can(&self, action: ActionKind) -> bool {
+        match (self.kind, action) {
             // A file system sends TRIM down to the drive.
-            (Kind::Folder, Deed::Fstrim) => self.knows_trim && self.blocks.is_none(),
+            (Kind::Folder, ActionKind::Fstrim) => self.knows_trim && self.blocks.is_none(),
             // Its own free space.
-            (Kind::Folder, Deed::OverwriteFree) => self.writable,
-            (Kind::Folder | Kind::Device, Deed::Refresh) => true,
-            (Kind::Device, Deed::Discard) => self.knows_trim,
+            (Kind::Folder, ActionKind::OverwriteFree) => self.writable,
+            (Kind::Folder | Kind::Device, ActionKind::Refresh) => true,
+            (Kind::Device, ActionKind::Discard) => self.knows_trim,
             // A device that may not be written yet asks for consent first.
-            (Kind::Device, Deed::Overwrite) => true,
+            (Kind::Device, ActionKind::Overwrite) => true,
             // The drive of these tests is no NVMe drive, a device's free space is not known, and files are no drives.
             _ => false,
         }
     }
 
-    fn site<'a>(&self, target: &'a str, facts: &'a Facts, outlook: Option<&'a Outlook>) -> Site<'a> {
+    fn site<'a>(&self, target: &'a str, facts: &'a Facts, feasibility: Option<&'a Feasibility>) -> Site<'a> {
         Site {
             target,
             kind: self.kind,
@@ -347,7 +355,7 @@ impl Place {
             free_bytes: (self.kind == Kind::Folder).then_some(1 << 30),
             used_bytes: 1 << 30,
             facts: Some(facts),
-            outlook,
+            feasibility,
         }
     }
 }
@@ -373,12 +381,12 @@ fn what_is_advised_for_folders_and_devices_is_possible_and_can_be_typed() {
     for (place, target) in places() {
         let facts = machine(place.root, place.knows_trim, place.blocks);
         let site = place.site(target, &facts, None);
-        let is_advised = |cure: &Cure| {
-            let deed = cure.deed?;
-            (!place.can(deed)).then(|| format!("{deed:?} can not be done there"))
+        let is_advised = |fix: &Fix| {
+            let action = fix.action?;
+            (!place.can(action)).then(|| format!("{action:?} can not be done there"))
         };
         let mut faults = faults(site, &is_advised);
-        let trim = place.can(Deed::Fstrim) && place.knows_trim;
+        let trim = place.can(ActionKind::Fstrim) && place.knows_trim;
         let can = Can { trim, write: place.writable, machine: true, root: !place.root };
         faults.extend(faults_of_hints(&site, can));
         assert!(faults.is_empty(), "{place:?}\n{}", faults.join("\n"));
@@ -387,19 +395,19 @@ fn what_is_advised_for_folders_and_devices_is_possible_and_can_be_typed() {
 
 #[test]
 fn what_the_state_of_a_drive_forbids_is_not_advised() {
-    for forbidden in Deed::ALL {
-        let why = "it has 75 °C; let it cool down".to_owned();
-        let objections = vec![Objection { deed: forbidden, forbids: true, why }];
-        let outlook = Outlook { objections, ..Outlook::default() };
+    for forbidden in ActionKind::ALL {
+        let reason = "it has 75 °C; let it cool down".to_owned();
+        let objections = vec![Objection { action: forbidden, forbids: true, reason }];
+        let feasibility = Feasibility { objections, ..Feasibility::default() };
         for (place, target) in places() {
             let facts = machine(place.root, place.knows_trim, place.blocks);
-            let site = place.site(target, &facts, Some(&outlook));
-            let is_advised = |cure: &Cure| {
-                let deed = cure.deed?;
-                (deed == forbidden || !place.can(deed)).then(|| format!("{deed:?} is forbidden now"))
+            let site = place.site(target, &facts, Some(&feasibility));
+            let is_advised = |fix: &Fix| {
+                let action = fix.action?;
+                (action == forbidden || !place.can(action)).then(|| format!("{action:?} is forbidden now"))
             };
             let mut faults = faults(site, &is_advised);
-            let trim = place.can(Deed::Fstrim) && forbidden != Deed::Fstrim;
+            let trim = place.can(ActionKind::Fstrim) && forbidden != ActionKind::Fstrim;
             let can = Can { trim, write: place.writable, machine: true, root: !place.root };
             faults.extend(faults_of_hints(&site, can));
             assert!(faults.is_empty(), "{place:?} {forbidden:?}\n{}", faults.join("\n"));

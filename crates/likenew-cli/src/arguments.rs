@@ -50,12 +50,12 @@ pub(crate) use endure::{Endure, EndureTest};
 pub(crate) use facts::Facts;
 pub(crate) use fill::Fill;
 pub(crate) use help::Help;
-pub(crate) use import::{Import, ImportFio, ImportFrom, ImportTrace};
+pub(crate) use import::{Import, ImportFio, ImportSource, ImportTrace};
 pub(crate) use judge::Judge;
-pub(crate) use model::{Model, ModelOf};
+pub(crate) use model::{Model, ModelOps};
 pub(crate) use recondition::Recondition;
 pub(crate) use record::Record;
-pub(crate) use references::{Against, References};
+pub(crate) use references::{Baseline, ReferenceArguments};
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use resume::Resume;
@@ -147,7 +147,7 @@ pub(crate) enum Command {
 
 /// On what to measure.
 #[derive(Debug, Args)]
-pub(crate) struct On {
+pub(crate) struct TargetArguments {
     /// A folder, a file, a block device, or a simulated drive such as sim:tiny-flash?state=used
     pub(crate) target: String,
     /// Where all randomness comes from [default: 0]
@@ -158,7 +158,7 @@ pub(crate) struct On {
     pub(crate) plan: bool,
 }
 
-impl On {
+impl TargetArguments {
     /// The seed that was said, or the usual one.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
@@ -173,27 +173,27 @@ impl On {
 
 /// How to measure, where the results go, and where the run is kept.
 #[derive(Debug, Args)]
-pub(crate) struct How {
+pub(crate) struct RunArguments {
     #[command(flatten)]
-    pub(crate) carry: Carry,
+    pub(crate) execution: ExecutionArguments,
     #[command(flatten)]
-    pub(crate) keep: Keep,
+    pub(crate) archive_arguments: ArchiveArguments,
     /// Print what would be measured as a job file of another program and stop
     #[arg(long, value_enum, value_name = "PROGRAM")]
-    pub(crate) export: Option<ExportTo>,
+    pub(crate) export: Option<ExportFormat>,
 }
 
-impl std::ops::Deref for How {
-    type Target = Carry;
+impl std::ops::Deref for RunArguments {
+    type Target = ExecutionArguments;
 
-    fn deref(&self) -> &Carry {
-        &self.carry
+    fn deref(&self) -> &ExecutionArguments {
+        &self.execution
     }
 }
 
 /// Where a run is kept.
 #[derive(Debug, Args)]
-pub(crate) struct Keep {
+pub(crate) struct ArchiveArguments {
     /// Where run folders are kept [default: likenew/runs in the XDG data home]
     #[arg(long, value_name = "DIR")]
     pub(crate) archive: Option<PathBuf>,
@@ -204,7 +204,7 @@ pub(crate) struct Keep {
 
 /// How to measure and where the results go.
 #[derive(Debug, Args)]
-pub(crate) struct Carry {
+pub(crate) struct ExecutionArguments {
     #[command(flatten)]
     pub(crate) output: Output,
     /// What carries the I/O of a real drive
@@ -231,7 +231,7 @@ pub(crate) struct Carry {
     pub(crate) yes: bool,
 }
 
-impl Carry {
+impl ExecutionArguments {
     /// What a run that is interrupted has to go on with.
     pub(crate) fn settings(&self) -> Settings {
         let engine = self.engine.to_possible_value().expect("every engine has a name");
@@ -246,7 +246,7 @@ impl Carry {
     ///
     /// # Errors
     /// A sentence: the run began with an engine that this version does not know.
-    pub(crate) fn go_on_with(&mut self, settings: &Settings) -> Result<(), String> {
+    pub(crate) fn apply_settings(&mut self, settings: &Settings) -> Result<(), String> {
         if let Some(engine) = settings.engine.as_deref().filter(|_| self.engine == EngineName::Auto) {
             self.engine = EngineName::from_str(engine, false).map_err(|_| {
                 format!("the run began with --engine {engine}, which is not known here: give another one")
@@ -320,7 +320,7 @@ pub(crate) enum EngineName {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportTo {
+pub(crate) enum ExportFormat {
     /// A job file of fio
     Fio,
 }
@@ -339,11 +339,11 @@ fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone
 }
 
 fn profile(text: &str) -> Result<Profile, String> {
-    named(text, &Profile::ALL)
+    by_name(text, &Profile::ALL)
 }
 
 /// The profile of this name.
-fn named<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
+fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     let known = all.iter().find(|(name, _)| *name == text);
     known.map(|(_, profile)| *profile).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
@@ -360,12 +360,12 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
-    fn resume(typed: &[&str]) -> Carry {
+    fn resume(typed: &[&str]) -> ExecutionArguments {
         let typed = [&["likenew", "resume", "RUN"], typed].concat();
         let Command::Resume(command) = parse(typed.iter().map(OsString::from)).unwrap().command else {
             panic!("resume was typed")
         };
-        command.how
+        command.run_arguments
     }
 
     /// What becomes of each flag of a run that goes on. A new flag has to be put into one of these lists.
@@ -387,26 +387,26 @@ mod tests {
         listed.sort_unstable();
         assert_eq!(flags, listed);
         for (flag, before, now) in KEPT {
-            let typed = |value: &str| match value {
+            let flag_words = |value: &str| match value {
                 "" => vec![format!("--{flag}")],
                 value => vec![format!("--{flag}"), value.to_owned()],
             };
-            let typed = |value: &str| {
-                let words = typed(value);
+            let run_arguments = |value: &str| {
+                let words = flag_words(value);
                 resume(&words.iter().map(String::as_str).collect::<Vec<_>>())
             };
-            let settings = typed(before).settings();
-            assert!(!settings.is_usual(), "{flag}");
+            let settings = run_arguments(before).settings();
+            assert!(!settings.is_default(), "{flag}");
             let stored: Settings = serde_json::from_value(serde_json::to_value(&settings).unwrap()).unwrap();
             let mut gone_on = resume(&[]);
-            gone_on.go_on_with(&stored).unwrap();
+            gone_on.apply_settings(&stored).unwrap();
             assert_eq!(gone_on.settings(), settings, "{flag} is as it was");
-            let mut changed = typed(now);
-            changed.go_on_with(&stored).unwrap();
-            assert_eq!(changed.settings(), typed(now).settings(), "{flag} is what is typed now");
+            let mut changed = run_arguments(now);
+            changed.apply_settings(&stored).unwrap();
+            assert_eq!(changed.settings(), run_arguments(now).settings(), "{flag} is what is typed now");
         }
         let strange = Settings { engine: Some("steam".into()), ..Settings::default() };
-        assert!(resume(&[]).go_on_with(&strange).unwrap_err().contains("--engine steam"));
+        assert!(resume(&[]).apply_settings(&strange).unwrap_err().contains("--engine steam"));
     }
 
     #[test]

@@ -13,13 +13,13 @@ const CELL: usize = 4;
 pub(crate) fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
     assert!(width >= 40, "a box of {width} columns has no room for its figures");
     let middle = width / 2;
-    let mut lines = vec![centred("host", middle)];
+    let mut lines = vec![center("host", middle)];
     for (index, layer) in layers.iter().enumerate() {
         let last = index + 1 == layers.len();
-        lines.push(centred("│", middle));
+        lines.push(center("│", middle));
         lines.push(rule(&layer.name, '┌', '┐', '┴', middle, width));
         lines.extend(
-            contents(layer, width - 4).into_iter().map(|line| format!("│ {} │", padded(&line, width - 4))),
+            contents(layer, width - 4).into_iter().map(|line| format!("│ {} │", pad(&line, width - 4))),
         );
         lines.push(rule("", '└', '┘', if last { '─' } else { '┬' }, middle, width));
     }
@@ -29,13 +29,13 @@ pub(crate) fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
 /// What stands in a box of so many columns.
 fn contents(layer: &LayerBox, width: usize) -> Vec<String> {
     let mut lines = wrap(&layer.says, width);
-    lines.extend(figures(&layer.facts, width));
-    lines.extend(layer.picture.iter().flat_map(|picture| drawn(picture, width)));
+    lines.extend(metrics(&layer.facts, width));
+    lines.extend(layer.picture.iter().flat_map(|picture| draw_picture(picture, width)));
     lines
 }
 
 /// Short figures in two columns, long ones on lines of their own.
-fn figures(facts: &[Fact], width: usize) -> Vec<String> {
+fn metrics(facts: &[Fact], width: usize) -> Vec<String> {
     let half = (width - 3) / 2;
     let mut lines: Vec<String> = Vec::new();
     let mut left: Option<String> = None;
@@ -58,7 +58,7 @@ fn figures(facts: &[Fact], width: usize) -> Vec<String> {
     lines
 }
 
-fn drawn(picture: &Picture, width: usize) -> Vec<String> {
+fn draw_picture(picture: &Picture, width: usize) -> Vec<String> {
     match picture {
         Picture::Dies { channels, dies_per_channel } => dies(*channels, *dies_per_channel, width),
         Picture::BytesPerSByAddress(rates) => vec![bars(rates, width)],
@@ -107,11 +107,11 @@ fn rule(title: &str, from: char, to: char, joint: char, middle: usize, width: us
     line.into_iter().collect()
 }
 
-fn centred(text: &str, middle: usize) -> String {
+fn center(text: &str, middle: usize) -> String {
     format!("{}{text}", " ".repeat(middle - display_width(text) / 2))
 }
 
-fn padded(line: &str, width: usize) -> String {
+fn pad(line: &str, width: usize) -> String {
     format!("{line}{}", " ".repeat(width.saturating_sub(display_width(line))))
 }
 

@@ -9,16 +9,16 @@ use likenew_procedures::sweep::Block;
 pub(crate) struct Doublings<T>(Vec<T>);
 
 /// What can be doubled.
-pub(crate) trait Double: FromStr + Copy + PartialOrd {
+pub(crate) trait Doubling: FromStr + Copy + PartialOrd {
     /// Twice as much, where there is such a value.
-    fn doubled(self) -> Option<Self>;
+    fn double(self) -> Option<Self>;
 
     /// Why a text is none.
     fn refusal(text: &str, error: Self::Err) -> String;
 }
 
-impl Double for u32 {
-    fn doubled(self) -> Option<Self> {
+impl Doubling for u32 {
+    fn double(self) -> Option<Self> {
         self.checked_mul(2).filter(|twice| *twice > 0)
     }
 
@@ -27,9 +27,9 @@ impl Double for u32 {
     }
 }
 
-impl Double for Block {
-    fn doubled(self) -> Option<Self> {
-        self.0.doubled().map(Self)
+impl Doubling for Block {
+    fn double(self) -> Option<Self> {
+        self.0.double().map(Self)
     }
 
     fn refusal(_: &str, error: Self::Err) -> String {
@@ -37,19 +37,19 @@ impl Double for Block {
     }
 }
 
-impl<T: Double> FromStr for Doublings<T> {
+impl<T: Doubling> FromStr for Doublings<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let value = |part: &str| part.trim().parse::<T>().map_err(|error| T::refusal(part, error));
         let Some((first, last)) = text.split_once("..") else { return Ok(Self(vec![value(text)?])) };
-        let end = |part| value(part).map_err(|why| format!("the range \"{text}\": {why}"));
+        let end = |part| value(part).map_err(|reason| format!("the range \"{text}\": {reason}"));
         let (first, last) = (end(first)?, end(last)?);
         if last < first {
             return Err(format!("\"{text}\" ends before it begins"));
         }
         let up_to_last = |value: &T| *value <= last;
-        Ok(Self(std::iter::successors(Some(first), |value| value.doubled().filter(up_to_last)).collect()))
+        Ok(Self(std::iter::successors(Some(first), |value| value.double().filter(up_to_last)).collect()))
     }
 }
 

@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use likenew_archive::ArchiveError;
-use likenew_core::fault::Fault;
 use likenew_core::input::InputError;
-use likenew_run::conduct::ConductError;
+use likenew_core::lab_error::LabError;
 use likenew_run::run::RunError;
+use likenew_run::runner::RunnerError;
 
 /// The exit codes of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +89,10 @@ impl Failure {
 
 /// An error and its causes, each said once: many errors already end with their cause.
 fn with_causes(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
-        cause if said.contains(&cause) => said,
-        cause if said.is_empty() => cause,
-        cause => format!("{said}: {cause}"),
+    error.chain().fold(String::new(), |message, cause| match cause.to_string() {
+        cause if message.contains(&cause) => message,
+        cause if message.is_empty() => cause,
+        cause => format!("{message}: {cause}"),
     })
 }
 
@@ -110,11 +110,11 @@ impl From<ArchiveError> for Failure {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Refused(text) => Self::Refused(text),
-            Fault::Unsuitable(text) => Self::Usage(text),
+impl From<LabError> for Failure {
+    fn from(lab_error: LabError) -> Self {
+        match lab_error {
+            LabError::Refused(text) => Self::Refused(text),
+            LabError::Unsuitable(text) => Self::Usage(text),
             other => Self::Other(other.into()),
         }
     }
@@ -124,18 +124,18 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Unfit(text) => Self::Usage(text),
-            RunError::Fault(fault) => fault.into(),
-            RunError::Recording(why) => Self::Usage(why),
+            RunError::LabError(lab_error) => lab_error.into(),
+            RunError::Recording(reason) => Self::Usage(reason),
         }
     }
 }
 
-impl From<ConductError> for Failure {
-    fn from(error: ConductError) -> Self {
+impl From<RunnerError> for Failure {
+    fn from(error: RunnerError) -> Self {
         match error {
-            ConductError::Run(error) => error.into(),
-            error @ ConductError::Plan(_) => Self::Usage(error.to_string()),
-            error @ ConductError::Store(_) => Self::Other(error.into()),
+            RunnerError::Run(error) => error.into(),
+            error @ RunnerError::Plan(_) => Self::Usage(error.to_string()),
+            error @ RunnerError::Store(_) => Self::Other(error.into()),
         }
     }
 }

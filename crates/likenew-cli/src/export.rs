@@ -1,19 +1,19 @@
 //! A plan for another program: what would be run, in its words, instead of running it.
 
 use likenew_core::drive::Kind;
+use likenew_core::dry_run::DryRun;
 use likenew_core::procedure::Evidence;
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::amount;
 
-use crate::arguments::ExportTo;
+use crate::arguments::ExportFormat;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
 /// Prints the job file.
-pub(crate) fn export(program: ExportTo, evidence: &Evidence, rehearsal: &Rehearsal) -> Result<Exit, Failure> {
-    let ExportTo::Fio = program;
-    let notes = notes(evidence, rehearsal);
-    let text = likenew_fio::export(&rehearsal.workloads, &evidence.geometry, &filename(evidence), &notes);
+pub(crate) fn export(program: ExportFormat, evidence: &Evidence, dry_run: &DryRun) -> Result<Exit, Failure> {
+    let ExportFormat::Fio = program;
+    let notes = notes(evidence, dry_run);
+    let text = likenew_fio::export(&dry_run.workloads, &evidence.geometry, &filename(evidence), &notes);
     output::print(&text.map_err(|error| Failure::Usage(error.to_string()))?)?;
     Ok(Exit::Fine)
 }
@@ -28,15 +28,15 @@ fn filename(evidence: &Evidence) -> String {
     }
 }
 
-fn notes(evidence: &Evidence, rehearsal: &Rehearsal) -> Vec<String> {
+fn notes(evidence: &Evidence, dry_run: &DryRun) -> Vec<String> {
     let plan = &evidence.plan;
     let mut notes = vec![
         format!("{} by likenew {}, as jobs of fio", plan.procedure, env!("CARGO_PKG_VERSION")),
         format!(
             "On a drive that moves 500 MB/s it moves {}, {} of that written, in {}.",
-            amount(rehearsal.bytes_moved),
-            amount(rehearsal.bytes_written),
-            rehearsal.elapsed
+            amount(dry_run.bytes_moved),
+            amount(dry_run.bytes_written),
+            dry_run.elapsed
         ),
     ];
     if plan.procedure != "run" {

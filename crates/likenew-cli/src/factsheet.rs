@@ -4,8 +4,8 @@ use std::fmt;
 
 use likenew_core::facts::{FactRow, Facts};
 use likenew_core::instrument::Instrument;
-use likenew_core::look::Seen;
 use likenew_core::plan::Plan;
+use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::{Nanos, amount, rate, three_digits};
 use likenew_core::verdict::{Findings, Standing};
@@ -22,7 +22,7 @@ const NAMES: usize = 26;
 const LINES_MAX: usize = 8;
 
 /// Whether what was run is shown as a sheet of facts.
-pub(crate) fn is_of(plan: &Plan) -> bool {
+pub(crate) fn is_facts(plan: &Plan) -> bool {
     plan.procedure == "facts"
 }
 
@@ -34,16 +34,16 @@ pub(crate) fn put(
     origins: bool,
     output: &Output,
 ) -> Result<(), Failure> {
-    let seen = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
-        Seen::Facts(facts) => Some(facts),
+    let latest_facts = evidence.observations.iter().rev().find_map(|observation| match &observation.result {
+        ProbeResult::Facts(facts) => Some(facts),
         _ => None,
     });
-    let Some(facts) = seen.filter(|_| !output.takes_standard_output()) else {
+    let Some(facts) = latest_facts.filter(|_| !output.takes_standard_output()) else {
         return output::put(vec![document(evidence, findings, instrument)], output);
     };
     let sheet = Factsheet { facts, findings: &findings, width: output::width().min(100), origins };
     output::print(&sheet.to_string())?;
-    output::put_aside(document(evidence, findings, instrument), output)
+    output::write_beside(document(evidence, findings, instrument), output)
 }
 
 /// A sheet of facts.
@@ -61,9 +61,9 @@ pub(crate) struct Factsheet<'a> {
 impl fmt::Display for Factsheet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.facts.rows();
-        for verdict in self.findings.verdicts.iter().filter(|verdict| !verdict.because.is_empty()) {
+        for verdict in self.findings.verdicts.iter().filter(|verdict| !verdict.evidence.is_empty()) {
             writeln!(f, "{}", verdict.claim)?;
-            self.items(f, "  • ", &verdict.because)?;
+            self.items(f, "  • ", &verdict.evidence)?;
         }
         let mut groups: Vec<Vec<&FactRow>> = Vec::new();
         for row in rows.iter().filter(|row| row.unknown.is_none()) {
@@ -77,7 +77,7 @@ impl fmt::Display for Factsheet<'_> {
         }
         groups.iter().try_for_each(|group| self.group(f, group))?;
         self.unknown(f, &rows)?;
-        self.undecided(f)
+        self.write_undecided(f)
     }
 }
 
@@ -89,7 +89,7 @@ impl Factsheet<'_> {
         };
         let subject = &group[0].subject;
         writeln!(f)?;
-        match (subject.is_empty(), self.what(&group[0].section, subject)) {
+        match (subject.is_empty(), self.group_title(&group[0].section, subject)) {
             (true, _) => writeln!(f, "{section}")?,
             (false, None) => writeln!(f, "{section} · {subject}")?,
             (false, Some(what)) => writeln!(f, "{section} · {subject} · {what}")?,
@@ -106,7 +106,7 @@ impl Factsheet<'_> {
     }
 
     /// What a layer or a part of a link is.
-    fn what(&self, section: &str, subject: &str) -> Option<String> {
+    fn group_title(&self, section: &str, subject: &str) -> Option<String> {
         match section {
             "stack" => {
                 let layer = self.facts.stack.iter().find(|layer| layer.name == subject)?;
@@ -117,7 +117,7 @@ impl Factsheet<'_> {
             "link" => {
                 let (drive, hop) = subject.split_once(" › ")?;
                 let drive = self.facts.drives.iter().find(|known| known.name == drive)?;
-                drive.link.hops.iter().find(|known| known.name == hop).map(|hop| hop.what.clone())
+                drive.link.hops.iter().find(|known| known.name == hop).map(|hop| hop.kind.clone())
             }
             _ => None,
         }
@@ -162,15 +162,15 @@ impl Factsheet<'_> {
     /// One name and its value, in lines that fit.
     fn line(&self, f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
         let head = format!("  {name:NAMES$} ");
-        self.wrapped(f, &head, &" ".repeat(NAMES + 3), value)
+        self.write_wrapped(f, &head, &" ".repeat(NAMES + 3), value)
     }
 
     fn items(&self, f: &mut fmt::Formatter<'_>, head: &str, items: &[String]) -> fmt::Result {
         let indent = " ".repeat(head.chars().count());
-        items.iter().try_for_each(|item| self.wrapped(f, head, &indent, item))
+        items.iter().try_for_each(|item| self.write_wrapped(f, head, &indent, item))
     }
 
-    fn wrapped(&self, f: &mut fmt::Formatter<'_>, head: &str, indent: &str, text: &str) -> fmt::Result {
+    fn write_wrapped(&self, f: &mut fmt::Formatter<'_>, head: &str, indent: &str, text: &str) -> fmt::Result {
         let options = textwrap::Options::new(self.width.max(NAMES + 20))
             .initial_indent(head)
             .subsequent_indent(indent)
@@ -181,25 +181,25 @@ impl Factsheet<'_> {
     }
 
     /// What could not be said.
-    fn undecided(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_undecided(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let undecided =
             self.findings.verdicts.iter().filter(|verdict| verdict.standing == Standing::Undecided);
         let mut caveats = undecided.flat_map(|verdict| &verdict.caveats).peekable();
         if caveats.peek().is_some() {
             writeln!(f)?;
         }
-        caveats.try_for_each(|caveat| self.wrapped(f, "", "", caveat))
+        caveats.try_for_each(|caveat| self.write_wrapped(f, "", "", caveat))
     }
 
     /// One line for each reason.
     fn unknown(&self, f: &mut fmt::Formatter<'_>, rows: &[FactRow]) -> fmt::Result {
         let mut reasons: Vec<(String, Option<&str>, Vec<String>)> = Vec::new();
         for row in rows {
-            let Some(why) = &row.unknown else { continue };
+            let Some(reason) = &row.unknown else { continue };
             let help = row.help.as_deref();
-            match reasons.iter_mut().find(|known| known.0 == *why && known.1 == help) {
+            match reasons.iter_mut().find(|known| known.0 == *reason && known.1 == help) {
                 Some((.., names)) => names.push(words(row)),
-                None => reasons.push((why.clone(), help, vec![words(row)])),
+                None => reasons.push((reason.clone(), help, vec![words(row)])),
             }
         }
         if reasons.is_empty() {
@@ -210,10 +210,10 @@ impl Factsheet<'_> {
         reasons.sort_by_key(|(_, help, names)| (help.is_none(), std::cmp::Reverse(names.len())));
         let reasons: Vec<String> = reasons
             .into_iter()
-            .map(|(why, help, mut names)| {
+            .map(|(reason, help, mut names)| {
                 names.dedup();
                 let help = help.map_or_else(String::new, |help| format!(" ({help})"));
-                format!("{why}{help}: {}", names.join(", "))
+                format!("{reason}{help}: {}", names.join(", "))
             })
             .collect();
         self.items(f, "  • ", &reasons)
@@ -270,9 +270,9 @@ mod tests {
     fn facts() -> Facts {
         let mut drive = Drive { name: "sda".into(), ..Drive::default() };
         drive.identity.serial =
-            Fact::known(Serial { hash: "ab12".into(), plain: Some("S3RIAL".into()) }, "IDENTIFY");
-        drive.counts.crc_errors = Fact::known(0, "SMART");
-        drive.counts.throttled_light_s = Fact::known(200_000, "SMART");
+            Fact::new(Serial { hash: "ab12".into(), plain: Some("S3RIAL".into()) }, "IDENTIFY");
+        drive.counts.crc_errors = Fact::new(0, "SMART");
+        drive.counts.throttled_light_s = Fact::new(200_000, "SMART");
         drive.health.used_percent = Fact::unknown("asking for it takes root", "SMART").help("run it as root");
         drive.health.pending_sectors =
             Fact::unknown("asking for it takes root", "SMART").help("run it as root");
@@ -280,7 +280,7 @@ mod tests {
             name: "dm-0".into(),
             kind: LayerKind::Crypt,
             on: vec!["sda".into()],
-            capacity_bytes: Fact::known(1 << 30, "size"),
+            capacity_bytes: Fact::new(1 << 30, "size"),
             ..Layer::default()
         };
         Facts { stack: vec![layer], drives: vec![drive], ..Facts::default() }

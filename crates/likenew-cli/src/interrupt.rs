@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::exit::Exit;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static STOP_REQUESTED: AtomicBool = AtomicBool::new(false);
 static LISTENING: AtomicBool = AtomicBool::new(false);
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -16,10 +16,10 @@ pub(crate) fn listen() -> anyhow::Result<()> {
         return Ok(());
     }
     ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::Relaxed) {
+        if STOP_REQUESTED.swap(true, Ordering::Relaxed) {
             // What can not be removed in a hurry is marked; the next run finds it.
             let removed = likenew_real::scratch::remove_all();
-            removed.into_iter().filter_map(Result::err).for_each(|fault| eprintln!("{fault}"));
+            removed.into_iter().filter_map(Result::err).for_each(|error| eprintln!("{error}"));
             likenew_real::tracefs::remove_all();
             crate::screen::restore();
             std::process::exit(Exit::Interrupted as i32);
@@ -39,6 +39,6 @@ pub(crate) fn listen_quietly() -> anyhow::Result<()> {
 }
 
 /// Whether somebody has asked to stop.
-pub(crate) fn asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+pub(crate) fn is_requested() -> bool {
+    STOP_REQUESTED.load(Ordering::Relaxed)
 }

@@ -28,7 +28,7 @@ pub(crate) fn lock(paths: &[&Path], wait: bool) -> Result<Option<DriveLock>, Fai
             anstream::eprintln!("Waiting for another run of likenew on {holder} to end.");
             is_said = true;
         }
-        !interrupt::asked()
+        !interrupt::is_requested()
     })?;
     Ok(lock)
 }

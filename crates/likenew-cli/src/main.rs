@@ -2,42 +2,42 @@
 
 #[cfg(test)]
 mod advice_tests;
-mod aim;
 mod arguments;
-mod aside;
-mod audited;
+mod audit_step;
+mod catalog_match;
 mod commands;
-mod cures;
+mod defaults;
 mod diagram;
 mod doublings;
 mod exit;
 mod export;
 mod factsheet;
-mod first;
-mod follow;
-mod held_against;
+mod folder_fixes;
 mod interrupt;
-mod known;
 mod locking;
 mod measure;
-mod mix_alone;
+mod mix_only;
+mod nested_run;
 mod output;
 mod progress;
 mod prompt;
 mod ranking;
 mod recordings;
+mod reference_sources;
 mod refreshing;
+mod resolved_target;
+mod run_observer;
+mod saved_baseline;
 mod scanning;
 mod screen;
-mod twin;
+mod simulated_baseline;
 mod upgrade;
-mod usual;
-mod watched;
-mod whole;
+mod watch_session;
+mod whole_device;
 
 use std::process::ExitCode;
 
-use likenew_real::scratch::{LeftBehind, left_behind};
+use likenew_real::scratch::{UnremovedScratch, unremoved_directories};
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
@@ -45,7 +45,7 @@ use crate::exit::{Exit, Failure};
 fn main() -> ExitCode {
     let typed = arguments::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let ended = run(typed);
-    report_left_behind();
+    report_unremoved();
     match ended {
         Ok(exit) => exit.code(),
         Err(failure) => {
@@ -56,10 +56,10 @@ fn main() -> ExitCode {
 }
 
 /// Says which files of our own are still there, though the run is over.
-fn report_left_behind() {
-    for LeftBehind { path, why } in left_behind() {
+fn report_unremoved() {
+    for UnremovedScratch { path, reason } in unremoved_directories() {
         anstream::eprintln!(
-            "{} could not be removed: {why}. It holds nothing of yours: delete it once its file system can be written to, or let the next run of \
+            "{} could not be removed: {reason}. It holds nothing of yours: delete it once its file system can be written to, or let the next run of \
              likenew there remove it.",
             path.display()
         );

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use indicatif::HumanDuration;
 use likenew_archive::{Archive, Machine, Run};
-use likenew_core::cure::Cure;
-use likenew_core::drive::{Drive, Kind, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Drive, Kind, LaneRequirements};
+use likenew_core::dry_run::DryRun;
+use likenew_core::fix::Fix;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
-use likenew_core::look::{Look, Sight};
+use likenew_core::lab_error::LabError;
 use likenew_core::plan::Plan;
-use likenew_core::procedure::{Evidence, Past, Procedure, Step};
+use likenew_core::probe::{Observation, Probe};
+use likenew_core::procedure::{Evidence, PastStep, Procedure, Step};
 use likenew_core::recorder::Stop;
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount, three_digits};
 use likenew_core::verdict::Findings;
@@ -22,20 +22,20 @@ use likenew_core::workload::Workload;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
 use likenew_run::calibrate::calibrate;
-use likenew_run::conduct::{End, conduct};
+use likenew_run::runner::{End, run_procedure};
 use serde::Serialize;
 
-use crate::aim::Aim;
-use crate::arguments::{Carry, How, On};
+use crate::arguments::{ExecutionArguments, RunArguments, TargetArguments};
 use crate::exit::{Exit, Failure};
 use crate::export::export;
-use crate::follow::Follow;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
+use crate::resolved_target::ResolvedTarget;
+use crate::run_observer::RunObserver;
 use crate::{interrupt, output, prompt};
 
 /// More than this is written to a real drive only after a question.
-const WRITTEN_UNASKED: u64 = 32 << 30;
+const WRITE_CONFIRM_BYTES: u64 = 32 << 30;
 /// Plans of a longer course are refused.
 const ELAPSED_MOST: Nanos = Nanos::from_secs(90 * 86_400);
 /// So are plans that move more than so many times what the drive holds.
@@ -56,71 +56,90 @@ pub(crate) fn print_plan(plan: &Plan) -> Result<Exit, Failure> {
 /// Looks at the target, makes the plan for it, and prints it or carries it out. `writes` says whether it would write
 /// whatever the plan turns out to be.
 pub(crate) fn ask(
-    on: &On,
-    how: &How,
+    target_arguments: &TargetArguments,
+    run_arguments: &RunArguments,
     writes: bool,
-    plan: impl FnOnce(&Aim) -> Result<Plan, Failure>,
+    plan: impl FnOnce(&ResolvedTarget) -> Result<Plan, Failure>,
 ) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&on.target, how)?;
+    let mut resolved_target = ResolvedTarget::resolve(&target_arguments.target, run_arguments)?;
     if writes {
-        aim.ask_for_consent(how)?;
-        aim.refuse_writing()?;
+        resolved_target.ask_for_consent(run_arguments)?;
+        resolved_target.refuse_writing()?;
     }
-    if on.plan {
-        return print_plan(&plan(&aim)?);
+    if target_arguments.plan {
+        return print_plan(&plan(&resolved_target)?);
     }
-    aim.clear_leftover(how)?;
-    measure(plan(&aim)?, &aim, how)
+    resolved_target.clear_leftover(run_arguments)?;
+    measure(plan(&resolved_target)?, &resolved_target, run_arguments)
 }
 
 /// Carries out a plan.
-pub(crate) fn measure(plan: Plan, aim: &Aim, how: &How) -> Result<Exit, Failure> {
-    measure_for(plan, aim, how, &mut |document| output::put(vec![document], &how.output))
+pub(crate) fn measure(
+    plan: Plan,
+    resolved_target: &ResolvedTarget,
+    run_arguments: &RunArguments,
+) -> Result<Exit, Failure> {
+    measure_for(plan, resolved_target, run_arguments, &mut |document| {
+        output::put(vec![document], &run_arguments.output)
+    })
 }
 
 /// Who is given the report when it is there.
-pub(crate) type Show<'a> = dyn FnMut(Document) -> Result<(), Failure> + 'a;
+pub(crate) type ReportSink<'a> = dyn FnMut(Document) -> Result<(), Failure> + 'a;
 
 /// Carries out a plan for somebody who shows the report. What does I/O has the drive for itself.
-pub(crate) fn measure_for(plan: Plan, aim: &Aim, how: &How, show: &mut Show<'_>) -> Result<Exit, Failure> {
-    let does_io = !from_plan(&plan).map_err(Failure::Usage)?.only_looks() && how.export.is_none();
+pub(crate) fn measure_for(
+    plan: Plan,
+    resolved_target: &ResolvedTarget,
+    run_arguments: &RunArguments,
+    show: &mut ReportSink<'_>,
+) -> Result<Exit, Failure> {
+    let does_io = !from_plan(&plan).map_err(Failure::Usage)?.only_probes() && run_arguments.export.is_none();
     interrupt::listen()?;
-    let _lock = match does_io.then(|| aim.lock(how)).transpose()? {
+    let _lock = match does_io.then(|| resolved_target.lock(run_arguments)).transpose()? {
         Some(None) => return Ok(Exit::Interrupted),
         lock => lock,
     };
-    measure_locked(plan, aim, how, show)
+    measure_locked(plan, resolved_target, run_arguments, show)
 }
 
 /// The same where the drive is locked already.
-pub(crate) fn measure_locked(plan: Plan, aim: &Aim, how: &How, show: &mut Show<'_>) -> Result<Exit, Failure> {
+pub(crate) fn measure_locked(
+    plan: Plan,
+    resolved_target: &ResolvedTarget,
+    run_arguments: &RunArguments,
+    show: &mut ReportSink<'_>,
+) -> Result<Exit, Failure> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     interrupt::listen()?;
-    let mut drive = aim.open_for(&*procedure, how)?;
+    let mut drive = resolved_target.open_for(&*procedure, run_arguments)?;
     let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    check_first(&*procedure, &evidence, aim)?;
-    let rehearsal = Rehearsal::of(&*procedure, &evidence).map_err(Failure::Usage)?;
-    refuse_absurd(&rehearsal, &evidence)?;
-    if let Some(program) = how.export {
-        return export(program, &evidence, &rehearsal);
+    check_first(&*procedure, &evidence, resolved_target)?;
+    let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
+    refuse_absurd(&dry_run, &evidence)?;
+    if let Some(program) = run_arguments.export {
+        return export(program, &evidence, &dry_run);
     }
-    ask_about_wear(&mut *drive, procedure.always_asks(), &rehearsal, aim, how)?;
-    let instrument = instrument(&*drive, aim)?;
-    let archive = archive(&evidence, &instrument, how)?;
-    carry_out(Measurement { drive, procedure, evidence, instrument, archive, rehearsal }, how, show)
+    ask_about_wear(&mut *drive, procedure.always_confirms(), &dry_run, resolved_target, run_arguments)?;
+    let instrument = instrument(&*drive, resolved_target)?;
+    let archive = archive(&evidence, &instrument, run_arguments)?;
+    carry_out(Measurement { drive, procedure, evidence, instrument, archive, dry_run }, run_arguments, show)
 }
 
 /// Carries out one plan after the other, each on a target of its own, and shows all reports together. What can not be measured is said and
 /// left out; the worst end is the end of all.
-pub(crate) fn measure_each(plans: Vec<(Plan, Aim)>, how: &How) -> Result<Exit, Failure> {
+pub(crate) fn measure_each(
+    plans: Vec<(Plan, ResolvedTarget)>,
+    run_arguments: &RunArguments,
+) -> Result<Exit, Failure> {
     let is_several = plans.len() > 1;
     let mut documents: Vec<Document> = Vec::new();
     let mut exit = Exit::Fine;
-    for (plan, aim) in plans {
+    for (plan, resolved_target) in plans {
         if let Some(target) = plan.target.as_deref().filter(|_| is_several) {
             anstream::eprintln!("{target}:");
         }
-        let ended = measure_for(plan, &aim, how, &mut |document| {
+        let ended = measure_for(plan, &resolved_target, run_arguments, &mut |document| {
             documents.push(document);
             Ok(())
         });
@@ -138,7 +157,7 @@ pub(crate) fn measure_each(plans: Vec<(Plan, Aim)>, how: &How) -> Result<Exit, F
         }
     }
     if !documents.is_empty() {
-        output::put(documents, &how.output)?;
+        output::put(documents, &run_arguments.output)?;
     }
     Ok(exit)
 }
@@ -152,20 +171,24 @@ pub(crate) struct Measurement {
     pub(crate) instrument: Instrument,
     pub(crate) archive: Option<Run>,
     /// What is still to come.
-    pub(crate) rehearsal: Rehearsal,
+    pub(crate) dry_run: DryRun,
 }
 
 /// Runs what is to be run, judges, keeps and shows.
-pub(crate) fn carry_out(measurement: Measurement, how: &Carry, show: &mut Show<'_>) -> Result<Exit, Failure> {
-    let Measurement { mut drive, procedure, mut evidence, instrument, mut archive, rehearsal } = measurement;
-    if let Some(announcement) = announced(&rehearsal, &evidence) {
+pub(crate) fn carry_out(
+    measurement: Measurement,
+    run_arguments: &ExecutionArguments,
+    show: &mut ReportSink<'_>,
+) -> Result<Exit, Failure> {
+    let Measurement { mut drive, procedure, mut evidence, instrument, mut archive, dry_run } = measurement;
+    if let Some(announcement) = announce_text(&dry_run, &evidence) {
         anstream::eprintln!("{announcement}");
     }
-    let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &rehearsal, how);
+    let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &dry_run, run_arguments);
     // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back. On a drive that hangs
     // that may never end, so there it comes last.
     let mut drive = Some(drive);
-    let is_hung = matches!(end, Ok(End::Fault(Fault::Hung(_))));
+    let is_hung = matches!(end, Ok(End::LabError(LabError::Hung(_))));
     drive.take_if(|_| !is_hung);
     let findings = judge(&*procedure, &evidence);
     // What was measured is shown even where it could not be kept.
@@ -182,7 +205,7 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry, show: &mut Show<'
     if !evidence.is_empty() || matches!(end, Ok(End::Complete)) {
         show(document(&evidence, findings, instrument))?;
     }
-    let exit = said(end?, found);
+    let exit = report_end(end?, found);
     kept.map_err(anyhow::Error::new)?;
     if is_hung {
         anstream::eprintln!("The kernel lets this program end when the drive answers or is gone.");
@@ -192,20 +215,20 @@ pub(crate) fn carry_out(measurement: Measurement, how: &Carry, show: &mut Show<'
 }
 
 /// What a run on a real drive will write and how long it takes, by its dry run. What a simulated drive writes costs nobody anything.
-fn announced(rehearsal: &Rehearsal, evidence: &Evidence) -> Option<String> {
+fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
     let place = match evidence.identity.kind {
         Kind::Folder => " in temporary files, always deleted",
         Kind::File | Kind::Device => "",
         Kind::Simulated | Kind::Nop => return None,
     };
-    let Written { bytes, is_bounded, rewritten } = Written::of(rehearsal, &evidence.identity.name);
+    let WriteEstimate { bytes, is_bounded, rewritten } =
+        WriteEstimate::from_dry_run(dry_run, &evidence.identity.name);
     let written = match (bytes, is_bounded) {
         (0, _) => "Writes nothing".to_owned(),
         (bytes, true) => format!("Writes up to {}{place}", amount(bytes)),
         (bytes, false) => format!("Writes about {}{place}", amount(bytes)),
     };
-    let mut text =
-        format!("{written}. Takes {} on a drive that moves 500 MB/s.", duration(rehearsal.elapsed));
+    let mut text = format!("{written}. Takes {} on a drive that moves 500 MB/s.", duration(dry_run.elapsed));
     if rewritten > 0 {
         // Each is read, saved to the journal, and written.
         let more = Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S);
@@ -230,7 +253,7 @@ fn duration(span: Nanos) -> String {
 const ASSUMED_BYTES_PER_S: f64 = 500e6;
 
 /// What a run writes.
-struct Written {
+struct WriteEstimate {
     bytes: u64,
     /// Whether a faster drive than the assumed one cannot come to more: what only time ends has no bound.
     is_bounded: bool,
@@ -238,11 +261,11 @@ struct Written {
     rewritten: u64,
 }
 
-impl Written {
+impl WriteEstimate {
     /// By a dry run on what this path leads to.
-    fn of(rehearsal: &Rehearsal, path: &str) -> Self {
+    fn from_dry_run(dry_run: &DryRun, path: &str) -> Self {
         let writes =
-            rehearsal.workloads.iter().filter(|workload| workload.writes() && workload.reaches_the_drive());
+            dry_run.workloads.iter().filter(|workload| workload.writes() && workload.reaches_drive());
         let bound = |workload: &Workload| {
             let longest =
                 workload.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
@@ -250,39 +273,40 @@ impl Written {
             workload.until.bytes.into_iter().chain(by_ops).min()
         };
         let bounds: Vec<Option<u64>> = writes.map(bound).collect();
-        let looks: u64 = rehearsal.looks.iter().map(Look::bytes_written).sum();
-        let bounded = bounds.iter().flatten().fold(looks, |sum, bytes| sum.saturating_add(*bytes));
+        let probes: u64 = dry_run.probes.iter().map(Probe::bytes_written).sum();
+        let bounded = bounds.iter().flatten().fold(probes, |sum, bytes| sum.saturating_add(*bytes));
         let rewrites =
-            rehearsal.looks.iter().any(|look| matches!(look, Look::Cure(Cure::RefreshFiles { .. })));
+            dry_run.probes.iter().any(|probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. })));
         let used = || likenew_real::space::used_bytes(Path::new(path)).unwrap_or(u64::MAX);
         Self {
-            bytes: bounded.max(rehearsal.bytes_written),
+            bytes: bounded.max(dry_run.bytes_written),
             is_bounded: bounds.iter().all(Option::is_some),
             rewritten: if rewrites { used() } else { 0 },
         }
     }
 
-    fn most(&self) -> u64 {
+    fn bytes_max(&self) -> u64 {
         self.bytes.saturating_add(self.rewritten)
     }
 }
 
 /// A report's document from evidence and what was concluded from it.
 pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Instrument) -> Document {
-    let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_the_drive());
+    let reached = evidence.segments.iter().filter(|segment| segment.workload.reaches_drive());
     let written = reached.map(|segment| segment.bytes(Op::Write)).sum::<u64>();
-    let written = written + evidence.sights.iter().map(Sight::bytes_written).sum::<u64>();
-    let span = |past: Past<'_>| match past {
-        Past::Segment(segment) => (segment.began, segment.ended),
-        Past::Sight(sight) => (sight.began, sight.ended),
+    let written = written + evidence.observations.iter().map(Observation::bytes_written).sum::<u64>();
+    let span = |step: PastStep<'_>| match step {
+        PastStep::Segment(segment) => (segment.started_at, segment.ended_at),
+        PastStep::Observation(observation) => (observation.started_at, observation.ended_at),
     };
-    let elapsed = match (evidence.past().next(), evidence.past().last()) {
+    let elapsed = match (evidence.history().next(), evidence.history().last()) {
         (Some(first), Some(last)) => span(last).1.since(span(first).0),
         _ => Nanos::ZERO,
     };
     let mut identity = evidence.identity.clone();
-    let breaks = evidence.segments.iter().filter(|segment| segment.after_break).count();
-    let breaks = breaks + evidence.sights.iter().filter(|sight| sight.after_break).count();
+    let breaks = evidence.segments.iter().filter(|segment| segment.after_interruption).count();
+    let breaks =
+        breaks + evidence.observations.iter().filter(|observation| observation.after_interruption).count();
     if breaks > 0 {
         identity.caveats.push(format!(
             "the run was interrupted and gone on with later ({breaks} times): between its parts the drive had a rest, and may have been used"
@@ -292,16 +316,20 @@ pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Inst
 }
 
 /// A plan that does not fit is refused before anything is kept or measured.
-fn check_first(procedure: &dyn Procedure, evidence: &Evidence, aim: &Aim) -> Result<(), Failure> {
+fn check_first(
+    procedure: &dyn Procedure,
+    evidence: &Evidence,
+    resolved_target: &ResolvedTarget,
+) -> Result<(), Failure> {
     match procedure.next(evidence).map_err(Failure::Usage)? {
         Step::Run(workload) => {
             if workload.writes() {
-                aim.refuse_writing()?;
+                resolved_target.refuse_writing()?;
             }
             workload.check(&evidence.geometry).map_err(Failure::Usage)
         }
-        Step::Look(look) if look.writes() => aim.refuse_writing(),
-        Step::Look(_) | Step::Enough => Ok(()),
+        Step::Probe(probe) if probe.writes() => resolved_target.refuse_writing(),
+        Step::Probe(_) | Step::Done => Ok(()),
     }
 }
 
@@ -310,21 +338,21 @@ fn follow(
     procedure: &dyn Procedure,
     evidence: &mut Evidence,
     archive: Option<&mut Run>,
-    rehearsal: &Rehearsal,
-    how: &Carry,
+    dry_run: &DryRun,
+    run_arguments: &ExecutionArguments,
 ) -> Result<End, Failure> {
     let samples = match &archive {
-        Some(run) if how.samples => Some(run.samples().map_err(anyhow::Error::new)?),
+        Some(run) if run_arguments.samples => Some(run.samples().map_err(anyhow::Error::new)?),
         _ => None,
     };
-    let mut follow = Follow {
-        progress: Progress::of(&rehearsal.course, drive),
+    let mut follow = RunObserver {
+        progress: Progress::for_steps(&dry_run.planned_steps, drive),
         archive,
         samples: samples.as_ref(),
         recordings: Recordings::default(),
         segments: evidence.segments.len(),
     };
-    let end = conduct(drive, procedure, evidence, &mut follow);
+    let end = run_procedure(drive, procedure, evidence, &mut follow);
     follow.progress.finish();
     if let Some(samples) = samples {
         samples.close().map_err(anyhow::Error::new)?;
@@ -333,7 +361,7 @@ fn follow(
 }
 
 /// Says how the run ended, and what that means for a script.
-pub(crate) fn said(end: End, found_problem: bool) -> Exit {
+pub(crate) fn report_end(end: End, found_problem: bool) -> Exit {
     match end {
         End::Complete if found_problem => Exit::Problem,
         End::Complete => Exit::Fine,
@@ -355,21 +383,21 @@ pub(crate) fn said(end: End, found_problem: bool) -> Exit {
         End::Failed(Stop::Reached | Stop::Interrupted | Stop::JobFailed { .. }) => {
             unreachable!("a run fails with an error")
         }
-        End::Fault(fault) => {
-            anstream::eprintln!("likenew: the run ended early: {fault}");
+        End::LabError(lab_error) => {
+            anstream::eprintln!("likenew: the run ended early: {lab_error}");
             Exit::Unfinished
         }
     }
 }
 
 /// A plan that would never end, or not while anybody waits for it, is refused before anything is measured.
-fn refuse_absurd(rehearsal: &Rehearsal, evidence: &Evidence) -> Result<(), Failure> {
-    let Rehearsal { workloads, bytes_moved, bytes_written, elapsed, ends, .. } = rehearsal;
+fn refuse_absurd(dry_run: &DryRun, evidence: &Evidence) -> Result<(), Failure> {
+    let DryRun { workloads, bytes_moved, bytes_written, elapsed, is_finite, .. } = dry_run;
     let much = *bytes_moved / evidence.geometry.capacity.max(1) >= PASSES_MOST;
-    if *ends && *elapsed <= ELAPSED_MOST && !much {
+    if *is_finite && *elapsed <= ELAPSED_MOST && !much {
         return Ok(());
     }
-    let end = if *ends { "and then end" } else { "and still have no end in sight" };
+    let end = if *is_finite { "and then end" } else { "and still have no end in sight" };
     Err(Failure::Usage(format!(
         "this plan is more than anybody waits for: on a drive that moves 500 MB/s it would move {}, {} of that written, in {}, \
          over {} workloads, {end}; give less time, fewer bytes or fewer passes",
@@ -390,37 +418,42 @@ fn days(span: Nanos) -> String {
 pub(crate) fn ask_about_wear(
     drive: &mut dyn Drive,
     always: bool,
-    rehearsal: &Rehearsal,
-    aim: &Aim,
-    how: &Carry,
+    dry_run: &DryRun,
+    resolved_target: &ResolvedTarget,
+    run_arguments: &ExecutionArguments,
 ) -> Result<(), Failure> {
-    let written = Written::of(rehearsal, &drive.identity().name);
-    let most = written.most();
-    let asks = always || most > WRITTEN_UNASKED;
-    if !asks || !aim.is_real() || !aim.is_writable() || most == 0 || matches!(aim, Aim::Nop) {
+    let written = WriteEstimate::from_dry_run(dry_run, &drive.identity().name);
+    let most = written.bytes_max();
+    let asks = always || most > WRITE_CONFIRM_BYTES;
+    if !asks
+        || !resolved_target.is_real()
+        || !resolved_target.is_writable()
+        || most == 0
+        || matches!(resolved_target, ResolvedTarget::Nop)
+    {
         return Ok(());
     }
     let what = match written {
         _ if always => cost(drive, most)?,
-        Written { rewritten: 0, is_bounded: true, .. } => {
+        WriteEstimate { rewritten: 0, is_bounded: true, .. } => {
             format!("This writes up to {} to the drive, which wears flash.", amount(most))
         }
-        Written { rewritten: 0, .. } => {
+        WriteEstimate { rewritten: 0, .. } => {
             format!("This writes about {} to the drive, which wears flash.", amount(most))
         }
-        Written { bytes, rewritten, .. } => format!(
+        WriteEstimate { bytes, rewritten, .. } => format!(
             "This writes up to {}, and rewrites old files in place where they are slow, at most {}; both wear flash.",
             amount(bytes),
             amount(rewritten)
         ),
     };
-    if how.yes {
+    if run_arguments.yes {
         if always {
             anstream::eprintln!("{what}");
         }
         return Ok(());
     }
-    if prompt::somebody_is_there() && prompt::confirm(&format!("{what} Go on?")) {
+    if prompt::is_interactive() && prompt::confirm(&format!("{what} Go on?")) {
         return Ok(());
     }
     Err(Failure::Refused(format!("{what} Nothing was written; add --yes to agree, or measure less")))
@@ -429,7 +462,7 @@ pub(crate) fn ask_about_wear(
 /// What it takes from a drive to be written on purpose.
 fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
     let identity = drive.identity();
-    let need = Need { lanes: 1, depth: 1, length_max: identity.block_bytes };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: identity.block_bytes };
     let wear = drive.lanes(&need)?.first_mut().and_then(|lane| lane.health().wear_percent);
     let endurance = match wear {
         Some(percent) => format!("{percent:.0} % of its rated endurance are used so far."),
@@ -446,8 +479,8 @@ fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
     ))
 }
 
-fn instrument(drive: &dyn Drive, aim: &Aim) -> Result<Instrument, Failure> {
-    let clock = if aim.is_real() { Clock::Wall } else { Clock::Virtual };
+fn instrument(drive: &dyn Drive, resolved_target: &ResolvedTarget) -> Result<Instrument, Failure> {
+    let clock = if resolved_target.is_real() { Clock::Wall } else { Clock::Virtual };
     let calibration = match clock {
         Clock::Wall => {
             let mut limits = calibrate(&mut likenew_real::nop::Nop::new())?;
@@ -461,20 +494,24 @@ fn instrument(drive: &dyn Drive, aim: &Aim) -> Result<Instrument, Failure> {
     Ok(Instrument { version, clock, engine: drive.identity().engine, calibration })
 }
 
-fn archive(evidence: &Evidence, instrument: &Instrument, how: &How) -> Result<Option<Run>, Failure> {
-    if how.keep.no_archive {
+fn archive(
+    evidence: &Evidence,
+    instrument: &Instrument,
+    run_arguments: &RunArguments,
+) -> Result<Option<Run>, Failure> {
+    if run_arguments.archive_arguments.no_archive {
         return Ok(None);
     }
     let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
     let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone())
-        .with_settings(how.settings());
-    let archive = Archive::new(archive_root(how.keep.archive.as_deref())?);
+        .with_settings(run_arguments.settings());
+    let archive = Archive::new(archive_root(run_arguments.archive_arguments.archive.as_deref())?);
     Ok(Some(archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?))
 }
 
 /// Where run folders are kept: as said, or where they belong.
-pub(crate) fn archive_root(said: Option<&Path>) -> Result<PathBuf, Failure> {
-    match said {
+pub(crate) fn archive_root(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    match path {
         Some(root) => Ok(root.to_owned()),
         None => Ok(Archive::default_root(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?),
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use likenew_report::document::Document;
 use likenew_report::html;
-use likenew_report::labelled::{Labelled, label_all};
+use likenew_report::labelled_document::{LabelledDocument, label_all};
 use likenew_report::terminal::{Terminal, show};
 
 use crate::arguments::Output;
@@ -23,16 +23,16 @@ pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failu
     if let Some(ranking) = ranking(&documents) {
         print(&ranking)?;
     }
-    say_page(output)
+    print_page(output)
 }
 
 /// Puts a document that was shown already wherever else it was asked for.
-pub(crate) fn put_aside(document: Document, output: &Output) -> Result<(), Failure> {
+pub(crate) fn write_beside(document: Document, output: &Output) -> Result<(), Failure> {
     put_files(vec![document], output)?;
-    say_page(output)
+    print_page(output)
 }
 
-fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<Labelled>, Failure> {
+fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<LabelledDocument>, Failure> {
     let json = output.json.as_deref().map(|path| Ok::<_, Failure>((path, json(&documents)?))).transpose()?;
     let documents = label_all(documents);
     if let Some(path) = &output.html {
@@ -44,7 +44,7 @@ fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<Labelled>,
     Ok(documents)
 }
 
-fn say_page(output: &Output) -> Result<(), Failure> {
+fn print_page(output: &Output) -> Result<(), Failure> {
     let Some(path) = output.html.as_deref().filter(|path| *path != Path::new("-")) else { return Ok(()) };
     print(&format!("\nThe page is {}.\n", path.display()))
 }
@@ -62,7 +62,7 @@ fn json(documents: &[Document]) -> Result<String, Failure> {
     })
 }
 
-fn page(documents: &[Labelled]) -> Result<String, Failure> {
+fn page(documents: &[LabelledDocument]) -> Result<String, Failure> {
     Ok(html::page(documents).context("could not write the report as a page")?)
 }
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use likenew_core::drive::Drive;
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::sample::Sample;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::workload::Workload;
@@ -28,7 +28,7 @@ const REFRESH_IOS: usize = 8192;
 /// The bar of one run. Draws on standard error, and only where that is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    shared: Arc<Shared>,
+    state: Arc<SharedProgress>,
     /// How long planning the rest again took so far, and the last time.
     planning: Planning,
 }
@@ -36,19 +36,19 @@ pub(crate) struct Progress {
 /// Time spent on planning the rest of a run again. A procedure that fits models does so at each step, and can take seconds for that.
 #[derive(Clone, Copy, Debug, Default)]
 struct Planning {
-    spent: Nanos,
+    elapsed: Nanos,
     last: Nanos,
 }
 
 impl Planning {
     /// Whether it may be done once more after so much time, if it takes as long as the last time.
-    fn is_affordable(self, gone: Nanos) -> bool {
-        (self.spent + self.last).0 as f64 <= gone.0 as f64 * PLANNING_SHARE_MAX
+    fn is_affordable(self, run_elapsed: Nanos) -> bool {
+        (self.elapsed + self.last).0 as f64 <= run_elapsed.0 as f64 * PLANNING_SHARE_MAX
     }
 }
 
 /// What the recorders of all lanes add up, and what follows for the rest.
-struct Shared {
+struct SharedProgress {
     bytes_written: AtomicU64,
     /// In the current workload.
     bytes_moved: AtomicU64,
@@ -57,33 +57,33 @@ struct Shared {
     share: AtomicU64,
     /// … and the share of its bytes or I/Os alone.
     work: AtomicU64,
-    /// When these were true, in nanoseconds of `gone`.
+    /// When these were true, in nanoseconds of `elapsed_fn`.
     at: AtomicU64,
     /// Nothing where nobody knows what comes.
     forecast: Option<Mutex<Forecast>>,
     /// How long it has been going on.
-    gone: Box<Gone>,
+    elapsed_fn: Box<ElapsedFn>,
 }
 
-type Gone = dyn Fn() -> Nanos + Send + Sync;
+type ElapsedFn = dyn Fn() -> Nanos + Send + Sync;
 
 /// Planning the rest again takes no more than this share of the time of a run …
 const PLANNING_SHARE_MAX: f64 = 0.02;
 /// … and is not done for runs of more steps than this.
 const REPLANNED_STEPS_MAX: usize = 2_000;
 
-impl Shared {
+impl SharedProgress {
     fn share(&self) -> f64 {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }
 
     /// About how long the rest takes, and whether that is no more than a guess.
-    fn left(&self) -> Option<(Nanos, bool)> {
+    fn remaining(&self) -> Option<(Nanos, bool)> {
         let mut forecast = self.forecast.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         // A share that is older than the time would make the drive look slower.
         let at = Nanos(self.at.load(Ordering::Relaxed));
-        let left = forecast.left(self.share(), at);
-        Some((Nanos(left.0.saturating_sub((self.gone)().since(at).0)), forecast.is_guess(left)))
+        let left = forecast.remaining(self.share(), at);
+        Some((Nanos(left.0.saturating_sub((self.elapsed_fn)().since(at).0)), forecast.is_guess(left)))
     }
 }
 
@@ -96,16 +96,16 @@ impl Progress {
     }
 
     /// Of these steps, on this drive.
-    pub(crate) fn of(course: &[Step], drive: &dyn Drive) -> Self {
+    pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive) -> Self {
         let bar = ProgressBar::new(PARTS);
         let timer = bar.clone();
-        let forecast = || Forecast::new(course, drive.geometry().clock, drive.identity().rotates());
+        let forecast = || Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
         let forecast = (!bar.is_hidden()).then(forecast);
         Self::with(bar, forecast, Box::new(move || nanos(timer.elapsed())))
     }
 
-    fn with(bar: ProgressBar, forecast: Option<Forecast>, gone: Box<Gone>) -> Self {
-        let shared = Arc::new(Shared {
+    fn with(bar: ProgressBar, forecast: Option<Forecast>, elapsed_fn: Box<ElapsedFn>) -> Self {
+        let state = Arc::new(SharedProgress {
             bytes_written: 0.into(),
             bytes_moved: 0.into(),
             ios: 0.into(),
@@ -113,82 +113,82 @@ impl Progress {
             work: 0.into(),
             at: 0.into(),
             forecast: forecast.map(Mutex::new),
-            gone,
+            elapsed_fn,
         });
-        let told = Arc::clone(&shared);
+        let bar_state = Arc::clone(&state);
         let style = ProgressStyle::with_template("{bar:24} {percent:>3}%  {elapsed} gone{left}  {msg}")
             .expect("the template is valid")
             .with_key("left", move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-                if let Some((left, false)) = told.left() {
+                if let Some((left, false)) = bar_state.remaining() {
                     let left = HumanDuration(Duration::from_nanos(left.0));
                     let _ = write!(out, ", about {left:#} left");
                 }
             });
         bar.set_style(style);
-        Self { bar, shared, planning: Planning::default() }
+        Self { bar, state, planning: Planning::default() }
     }
 
     /// What comes next is known; the rest is thought over again where that is not what was planned.
-    pub(crate) fn decides(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
-        let Some(forecast) = &self.shared.forecast else { return };
+    pub(crate) fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
+        let Some(forecast) = &self.state.forecast else { return };
         let mut forecast = forecast.lock().unwrap_or_else(PoisonError::into_inner);
-        if *step == Step::Enough {
+        if *step == Step::Done {
             return;
         }
-        let began = (self.shared.gone)();
-        let is_affordable = self.planning.is_affordable(began) && evidence.steps() < REPLANNED_STEPS_MAX;
-        if !forecast.is_as_planned(step) && is_affordable {
-            let pace = |workload: &Workload| forecast.times_as_long(workload);
-            if let Ok(rest) = Rehearsal::at_pace(procedure, evidence, &pace) {
-                forecast.replan(&rest.course);
+        let started_at = (self.state.elapsed_fn)();
+        let is_affordable = self.planning.is_affordable(started_at) && evidence.steps() < REPLANNED_STEPS_MAX;
+        if !forecast.follows_plan(step) && is_affordable {
+            let pace = |workload: &Workload| forecast.slowdown(workload);
+            if let Ok(rest) = DryRun::with_rates(procedure, evidence, &pace) {
+                forecast.replan(&rest.planned_steps);
             }
-            self.planning.last = (self.shared.gone)().since(began);
-            self.planning.spent += self.planning.last;
+            self.planning.last = (self.state.elapsed_fn)().since(started_at);
+            self.planning.elapsed += self.planning.last;
         }
-        forecast.begins(step, (self.shared.gone)());
+        forecast.on_begin(step, (self.state.elapsed_fn)());
     }
 
     /// The next workload or look begins.
-    pub(crate) fn begins(&mut self, name: &str) {
-        self.shared.bytes_moved.store(0, Ordering::Relaxed);
-        self.shared.ios.store(0, Ordering::Relaxed);
-        self.shared.share.store(0, Ordering::Relaxed);
-        self.shared.work.store(0, Ordering::Relaxed);
-        self.shared.at.store((self.shared.gone)().0, Ordering::Relaxed);
-        let written = amount(self.shared.bytes_written.load(Ordering::Relaxed));
-        self.bar.set_message(format!("{written} written  {name}"));
+    pub(crate) fn on_begin(&mut self, name: &str) {
+        self.state.bytes_moved.store(0, Ordering::Relaxed);
+        self.state.ios.store(0, Ordering::Relaxed);
+        self.state.share.store(0, Ordering::Relaxed);
+        self.state.work.store(0, Ordering::Relaxed);
+        self.state.at.store((self.state.elapsed_fn)().0, Ordering::Relaxed);
+        let bytes_written = amount(self.state.bytes_written.load(Ordering::Relaxed));
+        self.bar.set_message(format!("{bytes_written} written  {name}"));
         self.bar.tick();
     }
 
     /// It has ended.
-    pub(crate) fn ended(&mut self) {
-        let Some(forecast) = &self.shared.forecast else { return };
-        let work = f64::from_bits(self.shared.work.load(Ordering::Relaxed));
-        forecast.lock().unwrap_or_else(PoisonError::into_inner).ended(work, (self.shared.gone)());
+    pub(crate) fn on_end(&mut self) {
+        let Some(forecast) = &self.state.forecast else { return };
+        let work = f64::from_bits(self.state.work.load(Ordering::Relaxed));
+        forecast.lock().unwrap_or_else(PoisonError::into_inner).on_end(work, (self.state.elapsed_fn)());
     }
 
     /// So much of the whole is done, where its course is not known.
-    pub(crate) fn reached(&self, done: usize, all: usize) {
+    pub(crate) fn set_share(&self, done: usize, all: usize) {
         self.bar.set_position(PARTS * done as u64 / all.max(1) as u64);
     }
 
     /// So much was written that no recorder saw.
-    pub(crate) fn wrote(&self, bytes: u64) {
-        self.shared.bytes_written.fetch_add(bytes, Ordering::Relaxed);
+    pub(crate) fn add_written(&self, bytes: u64) {
+        self.state.bytes_written.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A recorder that moves the bar, for one lane.
     pub(crate) fn recorder(&self) -> ProgressRecorder {
         ProgressRecorder {
             bar: self.bar.clone(),
-            shared: Arc::clone(&self.shared),
+            state: Arc::clone(&self.state),
             name: String::new(),
-            began: Nanos::ZERO,
-            shown: Nanos::ZERO,
+            started_at: Nanos::ZERO,
+            last_draw: Nanos::ZERO,
             until: Default::default(),
             ios: 0,
             bytes: 0,
-            written: 0,
+            bytes_written: 0,
         }
     }
 
@@ -205,24 +205,24 @@ fn nanos(span: Duration) -> Nanos {
 /// Moves the bar, and hears when somebody asks to stop.
 pub(crate) struct ProgressRecorder {
     bar: ProgressBar,
-    shared: Arc<Shared>,
+    state: Arc<SharedProgress>,
     name: String,
-    began: Nanos,
-    shown: Nanos,
+    started_at: Nanos,
+    last_draw: Nanos,
     until: likenew_core::until::Until,
     ios: usize,
     bytes: u64,
-    written: u64,
+    bytes_written: u64,
 }
 
 impl Recorder for ProgressRecorder {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
         self.name.clone_from(&workload.name);
         self.until = workload.until;
-        if let Some(recorded) = &workload.recorded {
-            self.until.ops.get_or_insert(recorded.expected.ios);
+        if let Some(replay_spec) = &workload.replay_spec {
+            self.until.ops.get_or_insert(replay_spec.expected.ios);
         }
-        (self.began, self.shown) = (at, at);
+        (self.started_at, self.last_draw) = (at, at);
     }
 
     fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
@@ -230,10 +230,10 @@ impl Recorder for ProgressRecorder {
         for sample in samples {
             let bytes = sample.bytes();
             self.bytes += bytes;
-            self.written += if sample.op == Op::Write { bytes } else { 0 };
+            self.bytes_written += if sample.op == Op::Write { bytes } else { 0 };
         }
         match samples.last() {
-            Some(last) if self.ios >= REFRESH_IOS || last.done.since(self.shown) >= REFRESH => {
+            Some(last) if self.ios >= REFRESH_IOS || last.done.since(self.last_draw) >= REFRESH => {
                 self.show(last.done)
             }
             _ => ControlFlow::Continue(()),
@@ -251,26 +251,31 @@ impl Recorder for ProgressRecorder {
 
 impl ProgressRecorder {
     fn show(&mut self, now: Nanos) -> ControlFlow<Stop> {
-        let shared = &self.shared;
-        let written = shared.bytes_written.fetch_add(self.written, Ordering::Relaxed) + self.written;
-        let moved = shared.bytes_moved.fetch_add(self.bytes, Ordering::Relaxed) + self.bytes;
-        let ios = shared.ios.fetch_add(self.ios as u64, Ordering::Relaxed) + self.ios as u64;
-        (self.written, self.bytes, self.ios, self.shown) = (0, 0, 0, now);
+        let state = &self.state;
+        let bytes_written =
+            state.bytes_written.fetch_add(self.bytes_written, Ordering::Relaxed) + self.bytes_written;
+        let moved = state.bytes_moved.fetch_add(self.bytes, Ordering::Relaxed) + self.bytes;
+        let ios = state.ios.fetch_add(self.ios as u64, Ordering::Relaxed) + self.ios as u64;
+        (self.bytes_written, self.bytes, self.ios, self.last_draw) = (0, 0, 0, now);
         let of = |done: u64, bound: Option<u64>| bound.map_or(0.0, |bound| done as f64 / bound.max(1) as f64);
-        let time = of(now.since(self.began).0, self.until.elapsed.map(|span| span.0));
+        let time = of(now.since(self.started_at).0, self.until.elapsed.map(|span| span.0));
         let work = of(moved, self.until.bytes).max(of(ios, self.until.ops)).min(1.0);
-        shared.work.store(work.to_bits(), Ordering::Relaxed);
-        shared.share.store(time.max(work).min(1.0).to_bits(), Ordering::Relaxed);
-        shared.at.store((shared.gone)().0, Ordering::Relaxed);
-        if let Some((left, _)) = shared.left() {
-            let gone = (shared.gone)();
-            let all = gone.0.saturating_add(left.0).max(1);
+        state.work.store(work.to_bits(), Ordering::Relaxed);
+        state.share.store(time.max(work).min(1.0).to_bits(), Ordering::Relaxed);
+        state.at.store((state.elapsed_fn)().0, Ordering::Relaxed);
+        if let Some((left, _)) = state.remaining() {
+            let elapsed = (state.elapsed_fn)();
+            let all = elapsed.0.saturating_add(left.0).max(1);
             // A bar that goes back would be no bar.
-            let position = (PARTS as f64 * (gone.0 as f64 / all as f64)) as u64;
+            let position = (PARTS as f64 * (elapsed.0 as f64 / all as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
         }
-        self.bar.set_message(format!("{} written  {}", amount(written), self.name));
-        if interrupt::asked() { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
+        self.bar.set_message(format!("{} written  {}", amount(bytes_written), self.name));
+        if interrupt::is_requested() {
+            ControlFlow::Break(Stop::Interrupted)
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 
@@ -279,100 +284,100 @@ mod tests {
     use std::collections::BTreeMap;
 
     use likenew_core::drive::Identity;
-    use likenew_core::look::{Look, Sight};
     use likenew_core::plan::Plan;
+    use likenew_core::probe::{Observation, Probe};
     use likenew_core::segment::Segment;
     use likenew_core::target::Clock;
     use likenew_procedures::all::from_plan;
-    use likenew_run::conduct::{End, Observer, conduct};
+    use likenew_run::runner::{End, Observer, run_procedure};
     use likenew_sim::Spec;
 
     use super::*;
-    use crate::aim::read_file;
-    use crate::follow::Follow;
     use crate::recordings::Recordings;
+    use crate::resolved_target::read_file;
+    use crate::run_observer::RunObserver;
 
     /// What was told at which time of the drive's own clock.
     #[derive(Default)]
-    struct Told {
+    struct RecordedEstimates {
         now: AtomicU64,
         left: Mutex<Vec<(Nanos, Nanos)>>,
     }
 
-    impl Told {
+    impl RecordedEstimates {
         fn at(&self, now: Nanos) {
             self.now.fetch_max(now.0, Ordering::Relaxed);
         }
 
-        fn note(&self, shared: &Shared) {
+        fn note(&self, state: &SharedProgress) {
             let now = Nanos(self.now.load(Ordering::Relaxed));
-            let told = shared.left().filter(|(_, is_guess)| !is_guess);
-            self.left.lock().unwrap().extend(told.map(|(left, _)| (now, left)));
+            let remaining = state.remaining().filter(|(_, is_guess)| !is_guess);
+            self.left.lock().unwrap().extend(remaining.map(|(left, _)| (now, left)));
         }
     }
 
-    struct Timed<'a> {
-        follow: Follow<'a>,
-        told: Arc<Told>,
+    struct TimedProcedure<'a> {
+        follow: RunObserver<'a>,
+        estimates: Arc<RecordedEstimates>,
     }
 
     struct TimedRecorder {
         inner: Box<dyn Recorder + Send>,
-        shared: Arc<Shared>,
-        told: Arc<Told>,
+        state: Arc<SharedProgress>,
+        estimates: Arc<RecordedEstimates>,
     }
 
     impl Recorder for TimedRecorder {
         fn begin(&mut self, workload: &Workload, at: Nanos) {
-            self.told.at(at);
+            self.estimates.at(at);
             self.inner.begin(workload, at);
         }
 
         fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
-            samples.last().into_iter().for_each(|last| self.told.at(last.done));
+            samples.last().into_iter().for_each(|last| self.estimates.at(last.done));
             let flow = self.inner.record(samples);
-            self.told.note(&self.shared);
+            self.estimates.note(&self.state);
             flow
         }
 
         fn idle(&mut self, now: Nanos) -> ControlFlow<Stop> {
-            self.told.at(now);
+            self.estimates.at(now);
             self.inner.idle(now)
         }
 
         fn end(&mut self, at: Nanos) {
-            self.told.at(at);
+            self.estimates.at(at);
             self.inner.end(at);
         }
     }
 
-    impl Observer for Timed<'_> {
-        fn decides(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
-            self.follow.decides(procedure, evidence, step);
+    impl Observer for TimedProcedure<'_> {
+        fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
+            self.follow.on_decide(procedure, evidence, step);
         }
 
-        fn begins(&mut self, workload: &Workload) {
-            self.follow.begins(workload);
-            self.told.note(&self.follow.progress.shared);
+        fn on_begin(&mut self, workload: &Workload) {
+            self.follow.on_begin(workload);
+            self.estimates.note(&self.follow.progress.state);
         }
 
         fn recorder(&mut self) -> Box<dyn Recorder + Send> {
-            let (inner, shared) = (self.follow.recorder(), self.follow.progress.shared.clone());
-            Box::new(TimedRecorder { inner, shared, told: self.told.clone() })
+            let (inner, state) = (self.follow.recorder(), self.follow.progress.state.clone());
+            Box::new(TimedRecorder { inner, state, estimates: self.estimates.clone() })
         }
 
-        fn ended(&mut self, segment: &Segment) -> Result<(), String> {
-            self.told.at(segment.ended);
-            self.follow.ended(segment)
+        fn on_end(&mut self, segment: &Segment) -> Result<(), String> {
+            self.estimates.at(segment.ended_at);
+            self.follow.on_end(segment)
         }
 
-        fn looks(&mut self, look: &Look) {
-            self.follow.looks(look);
+        fn on_probe(&mut self, probe: &Probe) {
+            self.follow.on_probe(probe);
         }
 
-        fn looked(&mut self, sight: &Sight) -> Result<(), String> {
-            self.told.at(sight.ended);
-            self.follow.looked(sight)
+        fn on_probe_end(&mut self, observation: &Observation) -> Result<(), String> {
+            self.estimates.at(observation.ended_at);
+            self.follow.on_probe_end(observation)
         }
     }
 
@@ -390,20 +395,20 @@ mod tests {
             let (name, value) = Identity::ROTATES;
             evidence.identity.facts.push((name.to_owned(), value.to_owned()));
         }
-        let course = Rehearsal::of(&*procedure, &evidence).unwrap().course;
-        let told = Arc::new(Told::default());
-        let time = told.clone();
+        let course = DryRun::plan(&*procedure, &evidence).unwrap().planned_steps;
+        let estimates = Arc::new(RecordedEstimates::default());
+        let time = estimates.clone();
         // As on a real drive: a second of the drive is a second of whoever waits.
         let forecast = Some(Forecast::new(&course, Clock::Wall, evidence.identity.rotates()));
-        let gone = Box::new(move || Nanos(time.now.load(Ordering::Relaxed)));
-        let progress = Progress::with(ProgressBar::hidden(), forecast, gone);
+        let elapsed_fn = Box::new(move || Nanos(time.now.load(Ordering::Relaxed)));
+        let progress = Progress::with(ProgressBar::hidden(), forecast, elapsed_fn);
         let recordings = Recordings::default();
-        let follow = Follow { progress, archive: None, samples: None, recordings, segments: 0 };
-        let mut timed = Timed { follow, told: told.clone() };
-        let end = conduct(&mut drive, &*procedure, &mut evidence, &mut timed).unwrap();
+        let follow = RunObserver { progress, archive: None, samples: None, recordings, segments: 0 };
+        let mut timed = TimedProcedure { follow, estimates: estimates.clone() };
+        let end = run_procedure(&mut drive, &*procedure, &mut evidence, &mut timed).unwrap();
         assert!(matches!(end, End::Complete), "{end:?}");
-        let whole = told.now.load(Ordering::Relaxed) as f64;
-        let left = told.left.lock().unwrap();
+        let whole = estimates.now.load(Ordering::Relaxed) as f64;
+        let left = estimates.left.lock().unwrap();
         let late = left.iter().filter(|(now, _)| now.0 as f64 >= 0.2 * whole);
         let missed = late.map(|(now, left)| ((now.0 + left.0) as f64 / whole - 1.0).abs());
         assert!(left.len() > 20, "{} times", left.len());

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 /// Whether there is somebody to ask.
-pub(crate) fn somebody_is_there() -> bool {
+pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn confirm(question: &str) -> bool {
 }
 
 /// Asks for words; none if there are none.
-pub(crate) fn typed(question: &str) -> Option<String> {
+pub(crate) fn read_line(question: &str) -> Option<String> {
     eprint!("{question} ");
     let mut answer = String::new();
     std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer)).ok()?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use likenew_core::units::Nanos;
 use likenew_core::verdict::Row;
-use likenew_report::labelled::Labelled;
+use likenew_report::labelled_document::LabelledDocument;
 
 /// What decides the order, and what stands beside it.
 const WAITING: (&str, &str) = ("waiting_ns", "saved_percent");
@@ -12,8 +12,8 @@ const BUSY: (&str, &str) = ("busy_ns", "busy_saved_percent");
 
 /// The order, as text; nothing where fewer than two replays can be compared, as they are not of the same recording or did not
 /// carry it out alike.
-pub(crate) fn ranking(documents: &[Labelled]) -> Option<String> {
-    let replays: Vec<&Labelled> =
+pub(crate) fn ranking(documents: &[LabelledDocument]) -> Option<String> {
+    let replays: Vec<&LabelledDocument> =
         documents.iter().filter(|labelled| labelled.document.procedure == "replay").collect();
     let first = alike(replays.first()?)?;
     if replays.len() < 2 || replays.iter().any(|replay| alike(replay).as_ref() != Some(&first)) {
@@ -21,7 +21,7 @@ pub(crate) fn ranking(documents: &[Labelled]) -> Option<String> {
     }
     // As fast as it goes, waiting says how deep the queue was.
     let by = if first.mode == "fast" { BUSY } else { WAITING };
-    let mut ranked: Vec<(f64, &Labelled)> =
+    let mut ranked: Vec<(f64, &LabelledDocument)> =
         replays.into_iter().map(|replay| Some((mean(replay, by.0)?, replay))).collect::<Option<_>>()?;
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     let width = ranked.iter().map(|(_, replay)| replay.label.chars().count()).max().unwrap_or(0);
@@ -42,22 +42,22 @@ pub(crate) fn ranking(documents: &[Labelled]) -> Option<String> {
 
 /// What has to be the same.
 #[derive(PartialEq)]
-struct Alike {
+struct ComparisonKey {
     digest: String,
     mode: String,
     ios: f64,
 }
 
-fn alike(replay: &Labelled) -> Option<Alike> {
+fn alike(replay: &LabelledDocument) -> Option<ComparisonKey> {
     let options = &replay.document.plan.options;
     let digest = options.get("summary")?.get("digest")?.as_str()?.to_owned();
     let mode = options.get("mode").and_then(|mode| mode.as_str()).unwrap_or("dependent").to_owned();
-    Some(Alike { digest, mode, ios: mean(replay, "ios")? })
+    Some(ComparisonKey { digest, mode, ios: mean(replay, "ios")? })
 }
 
 /// Over the passes.
-fn mean(replay: &Labelled, key: &str) -> Option<f64> {
-    let rows: &[Row] = replay.document.tables.get("day")?;
+fn mean(replay: &LabelledDocument, key: &str) -> Option<f64> {
+    let rows: &[Row] = replay.document.tables.get("summary")?;
     let values: Vec<f64> = rows.iter().map(|row| row.get(key)?.as_f64()).collect::<Option<_>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::plan::Plan;
-use likenew_core::recorded::Recorded;
+use likenew_core::replay_spec::ReplaySpec;
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_trace::{OpenOptions, Surveyor, Trace};
@@ -21,35 +21,35 @@ const GLANCE: u64 = 1 << 16;
 #[derive(Default)]
 pub(crate) struct Recordings {
     /// Files that were read to their end here, and held what they should.
-    known: Vec<(PathBuf, Stand, String)>,
+    checked_files: Vec<(PathBuf, FileStamp, String)>,
 }
 
 /// By what a file that was written to since can be told.
-type Stand = (u64, Option<SystemTime>);
+type FileStamp = (u64, Option<SystemTime>);
 
 impl Recordings {
     /// At its start.
-    pub(crate) fn open(&mut self, recorded: &Recorded) -> Result<Box<dyn TraceSource>, String> {
-        let path = Path::new(&recorded.trace);
-        let known = (path.to_owned(), stand(path)?, recorded.digest.clone());
-        if !self.known.contains(&known) {
-            let mut looked = Looked::at(open(recorded)?);
-            while looked.next_io()?.is_some() {}
-            let digest = looked.digest();
-            if digest != recorded.digest {
+    pub(crate) fn open(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
+        let path = Path::new(&replay_spec.trace);
+        let checked_file = (path.to_owned(), file_stamp(path)?, replay_spec.digest.clone());
+        if !self.checked_files.contains(&checked_file) {
+            let mut trace_scan = TraceScan::at(open(replay_spec)?);
+            while trace_scan.next_io()?.is_some() {}
+            let digest = trace_scan.digest();
+            if digest != replay_spec.digest {
                 return Err(format!(
                     "{} is not the recording that was looked at when this run began (its records have digest {digest}, and had {}): \
                      put that one back, or start a new run",
-                    recorded.trace, recorded.digest
+                    replay_spec.trace, replay_spec.digest
                 ));
             }
-            self.known.push(known);
+            self.checked_files.push(checked_file);
         }
-        Ok(Box::new(open(recorded)?))
+        Ok(Box::new(open(replay_spec)?))
     }
 }
 
-fn stand(path: &Path) -> Result<Stand, String> {
+fn file_stamp(path: &Path) -> Result<FileStamp, String> {
     let about = std::fs::metadata(path).map_err(|error| {
         format!(
             "the recording {} can not be read: {error}; a name without a leading / counts from the folder that likenew is started in",
@@ -59,11 +59,11 @@ fn stand(path: &Path) -> Result<Stand, String> {
     Ok((about.len(), about.modified().ok()))
 }
 
-fn open(recorded: &Recorded) -> Result<Trace, String> {
-    opened(&recorded.trace, recorded.format.as_deref(), recorded.volume.as_deref())
+fn open(replay_spec: &ReplaySpec) -> Result<Trace, String> {
+    open_trace(&replay_spec.trace, replay_spec.format.as_deref(), replay_spec.volume.as_deref())
 }
 
-fn opened(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result<Trace, String> {
+fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result<Trace, String> {
     let format = format.map(str::parse).transpose()?;
     let options = OpenOptions { format, volume: volume.map(str::to_owned) };
     Trace::open(Path::new(trace), &options).map_err(|error| error.to_string())
@@ -76,50 +76,50 @@ pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
     if options.summary.is_some() {
         return Ok(true);
     }
-    let Some(summary) = look_through(&options)? else { return Ok(false) };
+    let Some(summary) = scan(&options)? else { return Ok(false) };
     options.summary = Some(summary);
     plan.options = settings(&options);
     Ok(true)
 }
 
 /// Reads a recording to its end, with a line that says how far it is; nothing when somebody asked to stop.
-pub(crate) fn look_through(options: &ReplayOptions) -> Result<Option<TraceSummary>, Failure> {
+pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Failure> {
     interrupt::listen()?;
     if options.trace == "-" {
         return Err(Failure::Usage(
             "a recording is read more than once, so it has to be a file: likenew import trace makes one of standard input".into(),
         ));
     }
-    let trace = opened(&options.trace, options.format.as_deref(), options.volume.as_deref());
-    let mut looked = Looked::at(trace.map_err(Failure::Usage)?);
-    let summary = TraceSummary::of(&mut looked, options.idle_max);
-    looked.bar.finish_and_clear();
-    if looked.stopped {
+    let trace = open_trace(&options.trace, options.format.as_deref(), options.volume.as_deref());
+    let mut trace_scan = TraceScan::at(trace.map_err(Failure::Usage)?);
+    let summary = TraceSummary::read(&mut trace_scan, options.idle_max);
+    trace_scan.bar.finish_and_clear();
+    if trace_scan.is_stopped {
         anstream::eprintln!("Stopped before anything was measured.");
         return Ok(None);
     }
     let mut summary = summary.map_err(Failure::Usage)?;
-    summary.notes = looked.trace.notes();
+    summary.notes = trace_scan.trace.notes();
     summary.notes.iter().for_each(|note| anstream::eprintln!("{}: {note}.", options.trace));
-    summary.digest = looked.digest();
+    summary.digest = trace_scan.digest();
     Ok(Some(summary))
 }
 
 /// A recording that is read to learn what it holds.
-struct Looked {
+struct TraceScan {
     trace: Trace,
     surveyor: Surveyor,
     count: u64,
-    stopped: bool,
+    is_stopped: bool,
     bar: ProgressBar,
 }
 
-impl Looked {
+impl TraceScan {
     fn at(trace: Trace) -> Self {
         let bar = ProgressBar::new_spinner();
         let style = "{spinner} {elapsed} gone  {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
-        Self { trace, surveyor: Surveyor::default(), count: 0, stopped: false, bar }
+        Self { trace, surveyor: Surveyor::default(), count: 0, is_stopped: false, bar }
     }
 
     fn digest(self) -> String {
@@ -128,7 +128,7 @@ impl Looked {
     }
 }
 
-impl TraceSource for Looked {
+impl TraceSource for TraceScan {
     fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
         let Some(io) = self.trace.next_io()? else { return Ok(None) };
         self.surveyor.put(&io, self.trace.applications());
@@ -136,8 +136,8 @@ impl TraceSource for Looked {
         if self.count.is_multiple_of(GLANCE) {
             self.bar.set_message(format!("{} I/Os looked at", self.count));
             self.bar.tick();
-            self.stopped = interrupt::asked();
-            if self.stopped {
+            self.is_stopped = interrupt::is_requested();
+            if self.is_stopped {
                 return Err("somebody asked to stop".into());
             }
         }

@@ -3,10 +3,10 @@
 mod device;
 mod files;
 
-use likenew_core::cure::{CureEnd, Cured};
+use likenew_core::fix::{FixEnd, FixReport};
 use likenew_core::units::Nanos;
 use likenew_real::clock::Monotonic;
-use likenew_refresh::{End, Interrupted, JournalPlace, Outcome, RefreshError};
+use likenew_refresh::{End, InterruptedRefresh, JournalPaths, Outcome, RefreshError};
 
 pub(crate) use self::device::DeviceRefresh;
 pub(crate) use self::files::{refresh_files, resume_and_report};
@@ -16,15 +16,15 @@ const LOCK_TRIES: u32 = 20;
 const LOCK_REST: Nanos = Nanos::from_millis(10);
 
 /// Looks for a refresh that was cut off.
-fn find_interrupted(place: &JournalPlace) -> Result<Option<Interrupted>, RefreshError> {
+fn find_interrupted_refresh(place: &JournalPaths) -> Result<Option<InterruptedRefresh>, RefreshError> {
     let clock = Monotonic::start();
     for _ in 1..LOCK_TRIES {
-        match Interrupted::find(place) {
+        match InterruptedRefresh::find(place) {
             Err(RefreshError::InUse(_)) => clock.rest(clock.now() + LOCK_REST),
             found => return found,
         }
     }
-    Interrupted::find(place)
+    InterruptedRefresh::find(place)
 }
 
 /// Says where what a cut had torn is kept.
@@ -38,28 +38,31 @@ fn report_salvage(outcome: &Outcome) {
 }
 
 /// What a session has come to, as evidence.
-fn cured(outcome: &Outcome) -> Cured {
+fn to_fix_report(outcome: &Outcome) -> FixReport {
     let Outcome { end, progress, journal, .. } = outcome;
     let left = progress.all_bytes - progress.done_bytes;
-    let mut cured =
-        Cured { bytes: progress.done_bytes, bytes_written: progress.written_bytes, ..Cured::default() };
+    let mut fix_report = FixReport {
+        bytes: progress.done_bytes,
+        bytes_written: progress.written_bytes,
+        ..FixReport::default()
+    };
     if progress.zero_bytes > 0 {
-        cured.leave(progress.zero_bytes, "they are zeros");
+        fix_report.skip(progress.zero_bytes, "they are zeros");
     }
     match end {
         End::Complete => {}
         End::Stopped => {
-            cured.end = CureEnd::Stopped;
-            cured.leave(left, "it was stopped before");
+            fix_report.end = FixEnd::Stopped;
+            fix_report.skip(left, "it was stopped before");
         }
-        End::Wanted => cured.leave(left, "another program wanted to use it"),
+        End::Wanted => fix_report.skip(left, "another program wanted to use it"),
         End::Failed(error) => {
-            cured.end = CureEnd::Failed;
+            fix_report.end = FixEnd::Failed;
             let journal = journal
                 .as_ref()
                 .map_or(String::new(), |path| format!(" (the journal is {})", path.display()));
-            cured.leave(left, format!("{error}{journal}"));
+            fix_report.skip(left, format!("{error}{journal}"));
         }
     }
-    cured
+    fix_report
 }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::units::amount;
 use likenew_procedures::data::files::{FileScan, FileType};
-use likenew_real::scan::{GroupScan, NoScan, Progress, Refusals, Request, Scan, scan};
+use likenew_real::scan::{GroupScan, Progress, Refusals, Request, Scan, ScanError, scan};
 
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::locking::lock;
 
 /// What the files in these folders are; nothing when somebody asked to stop. Nobody else works on their drives meanwhile.
-pub(crate) fn look_through(request: &Request, wait: bool) -> Result<Option<FileScan>, Failure> {
+pub(crate) fn scan_folders(request: &Request, wait: bool) -> Result<Option<FileScan>, Failure> {
     interrupt::listen()?;
     let folders: Vec<&Path> = request.folders.iter().map(PathBuf::as_path).collect();
     let Some(_lock) = lock(&folders, wait)? else { return Ok(None) };
@@ -21,9 +21,9 @@ pub(crate) fn look_through(request: &Request, wait: bool) -> Result<Option<FileS
     let style = "{spinner} {elapsed} gone  {msg}";
     bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
     let mut watch = |progress: Progress| {
-        bar.set_message(said(&progress));
+        bar.set_message(progress_text(&progress));
         bar.tick();
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let found = scan(request, &mut watch);
     bar.finish_and_clear();
@@ -32,26 +32,26 @@ pub(crate) fn look_through(request: &Request, wait: bool) -> Result<Option<FileS
             name(&found.refusals);
             as_options(found).map(Some)
         }
-        Err(NoScan::Interrupted) => Ok(None),
-        Err(NoScan::Fault(fault)) => Err(fault.into()),
+        Err(ScanError::Interrupted) => Ok(None),
+        Err(ScanError::LabError(lab_error)) => Err(lab_error.into()),
     }
 }
 
-fn said(progress: &Progress) -> String {
+fn progress_text(progress: &Progress) -> String {
     let Progress { files, bytes, sampled_bytes, sample_bytes } = *progress;
-    let seen = format!("{files} files, {}", amount(bytes));
+    let text = format!("{files} files, {}", amount(bytes));
     match sample_bytes {
-        Some(all) => format!("{seen}; looking into them: {} of {}", amount(sampled_bytes), amount(all)),
-        None => seen,
+        Some(all) => format!("{text}; looking into them: {} of {}", amount(sampled_bytes), amount(all)),
+        None => text,
     }
 }
 
 /// Names are for whoever sits at the terminal; neither plan nor report keeps them.
 fn name(refusals: &Refusals) {
-    for (path, kind) in &refusals.named {
+    for (path, kind) in &refusals.examples {
         anstream::eprintln!("Could not read {}: {kind}.", path.display());
     }
-    let more = refusals.count - refusals.named.len() as u64;
+    let more = refusals.count - refusals.examples.len() as u64;
     if more > 0 {
         anstream::eprintln!("Nor could {more} more be read.");
     }
@@ -65,10 +65,10 @@ fn as_options(found: Scan) -> Result<FileScan, Failure> {
         ));
     }
     let of = |group: &GroupScan| {
-        let (in_units, zipped): (Vec<f64>, Vec<f64>) =
-            group.pieces.iter().map(|piece| (piece.in_units, piece.zipped)).unzip();
+        let (unit_share, zip_share): (Vec<f64>, Vec<f64>) =
+            group.pieces.iter().map(|piece| (piece.unit_share, piece.zip_share)).unzip();
         let GroupScan { files, bytes, sampled_bytes, .. } = *group;
-        FileType::of_pieces(group.group.name(), files, bytes, sampled_bytes, &in_units, &zipped)
+        FileType::of_pieces(group.group.name(), files, bytes, sampled_bytes, &unit_share, &zip_share)
     };
     let types = groups.iter().map(of).collect();
     Ok(FileScan { unreadable: refusals.count, other_file_systems, out_of_time, types })

@@ -25,7 +25,7 @@ pub(crate) struct Screen {
 
 /// What somebody did at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Happened {
+pub(crate) enum InputEvent {
     /// Nothing in that time.
     Nothing,
     /// A key that means something.
@@ -70,15 +70,15 @@ impl Screen {
     }
 
     /// Waits for somebody to do something, no longer than `most`.
-    pub(crate) fn wait(&self, most: Nanos) -> anyhow::Result<Happened> {
+    pub(crate) fn wait(&self, most: Nanos) -> anyhow::Result<InputEvent> {
         let heard = event::poll(Duration::from_nanos(most.0)).and_then(|is_there| match is_there {
             true => event::read().map(Some),
             false => Ok(None),
         });
         Ok(match heard.context("could not read keys from the terminal")? {
-            Some(Event::Key(key)) if key.kind != KeyEventKind::Release => happened(key),
-            Some(_) => Happened::Changed,
-            None => Happened::Nothing,
+            Some(Event::Key(key)) if key.kind != KeyEventKind::Release => input_event(key),
+            Some(_) => InputEvent::Changed,
+            None => InputEvent::Nothing,
         })
     }
 }
@@ -98,11 +98,13 @@ pub(crate) fn restore() {
     }
 }
 
-fn happened(key: KeyEvent) -> Happened {
+fn input_event(key: KeyEvent) -> InputEvent {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let key = match key.code {
-        KeyCode::Char('c' | 'd') if control => return Happened::Interrupted,
-        KeyCode::Char(_) if control || key.modifiers.contains(KeyModifiers::ALT) => return Happened::Changed,
+        KeyCode::Char('c' | 'd') if control => return InputEvent::Interrupted,
+        KeyCode::Char(_) if control || key.modifiers.contains(KeyModifiers::ALT) => {
+            return InputEvent::Changed;
+        }
         KeyCode::Char(character) => Key::Char(character),
         KeyCode::Enter => Key::Enter,
         KeyCode::Esc => Key::Escape,
@@ -116,9 +118,9 @@ fn happened(key: KeyEvent) -> Happened {
         KeyCode::Home => Key::Home,
         KeyCode::End => Key::End,
         KeyCode::F(1) => Key::Char('?'),
-        _ => return Happened::Changed,
+        _ => return InputEvent::Changed,
     };
-    Happened::Pressed(key)
+    InputEvent::Pressed(key)
 }
 
 #[cfg(test)]

@@ -3,109 +3,116 @@
 
 use anyhow::Context as _;
 use likenew_core::plan::Plan;
-use likenew_core::recorded::Fit;
-use likenew_core::replayed::Replayed;
+use likenew_core::replay_record::ReplayRecord;
+use likenew_core::replay_spec::Fit;
 use likenew_core::units::amount;
 use likenew_procedures::all::from_plan;
 use likenew_procedures::check::{
-    CheckOptions, DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits,
+    CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,
 };
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
-use likenew_real::open::Place;
+use likenew_real::open::PathKind;
 use likenew_sim::{Spec, State};
 
-use crate::aim::{Aim, read_file};
 use crate::arguments::Check;
-use crate::aside::conducted;
 use crate::commands::apps::applications;
 use crate::exit::Failure;
 use crate::measure::options as settings;
-use crate::mix_alone::MixAlone;
-use crate::recordings::look_through;
+use crate::mix_only::MixOnly;
+use crate::nested_run::run_nested;
+use crate::recordings::scan;
+use crate::resolved_target::{ResolvedTarget, read_file};
 
 /// What other drives make of it; nothing when somebody asked to stop.
-pub(crate) fn of(
+pub(crate) fn collect(
     command: &Check,
-    asked: &CheckOptions,
-    aim: &Aim,
+    options: &CheckOptions,
+    resolved_target: &ResolvedTarget,
 ) -> Result<Option<UpgradeOptions>, Failure> {
-    let candidates = candidates(&command.upgrade, held_bytes(aim)?)?;
-    match &command.day {
-        Some(trace) => on_day(trace, aim, &candidates),
-        None => on_mix(&command.app, asked, aim, &candidates),
+    let candidates = candidates(&command.upgrade, held_bytes(resolved_target)?)?;
+    match &command.recording {
+        Some(trace) => on_trace(trace, resolved_target, &candidates),
+        None => on_mix(&command.app, options, resolved_target, &candidates),
     }
 }
 
-fn on_day(trace: &str, aim: &Aim, candidates: &[Spec]) -> Result<Option<UpgradeOptions>, Failure> {
-    let asked = ReplayOptions::new(trace);
-    let Some(summary) = look_through(&asked)? else { return Ok(None) };
-    if summary.carried_out(false) == 0 || summary.elapsed.0 == 0 {
+fn on_trace(
+    trace: &str,
+    resolved_target: &ResolvedTarget,
+    candidates: &[Spec],
+) -> Result<Option<UpgradeOptions>, Failure> {
+    let options = ReplayOptions::new(trace);
+    let Some(summary) = scan(&options)? else { return Ok(None) };
+    if summary.replayed_ios(false) == 0 || summary.elapsed.0 == 0 {
         return Err(Failure::Usage(format!(
             "{trace} holds no I/Os that take time, so that nothing can be saved"
         )));
     }
-    let day = Day { asked, summary };
+    let recording = RecordedTrace { options, summary };
     let mut drives = Vec::new();
     // What was recorded was recorded on a real drive; a simulated one does it itself.
-    let own = [(as_is(aim), Role::Now), (as_new(aim), Role::AsNew)];
-    for (spec, role) in own.into_iter().filter_map(|(spec, role)| Some((spec?, role))) {
-        let Some((drive, _)) = day.on(&spec, role)? else { return Ok(None) };
+    let own_specs = [(current_spec(resolved_target), Role::Now), (as_new(resolved_target), Role::AsNew)];
+    for (spec, role) in own_specs.into_iter().filter_map(|(spec, role)| Some((spec?, role))) {
+        let Some((drive, _)) = recording.run_on(&spec, role)? else { return Ok(None) };
         drives.push(drive);
     }
     for spec in candidates {
-        let Some((drive, replayed)) = day.on(spec, Role::Candidate)? else { return Ok(None) };
+        let Some((drive, replay_record)) = recording.run_on(spec, Role::Candidate)? else { return Ok(None) };
         if drives.is_empty() {
             // The same I/Os on the drive that was recorded.
-            let (name, waits) = (DriveOption::THIS.to_owned(), Waits::there(&replayed));
-            drives.push(DriveOption { name, role: Role::Now, scaled: false, fill_percent: None, waits });
+            let (name, waits) = (DriveOption::THIS_DRIVE.to_owned(), Waits::from_recording(&replay_record));
+            drives.push(DriveOption { name, role: Role::Now, is_scaled: false, fill_percent: None, waits });
         }
         drives.push(drive);
     }
-    Ok(Some(UpgradeOptions { day: Some(day.option()), mix: None, drives }))
+    Ok(Some(UpgradeOptions { recording: Some(recording.option()), mix: None, drives }))
 }
 
 fn on_mix(
     names: &[String],
-    asked: &CheckOptions,
-    aim: &Aim,
+    options: &CheckOptions,
+    resolved_target: &ResolvedTarget,
     candidates: &[Spec],
 ) -> Result<Option<UpgradeOptions>, Failure> {
-    let (names, own) = applications(names)?;
-    let usable = aim.usable_bytes()?;
-    let area = asked.area(usable);
-    let writable = if aim.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
-    if writable == 0 && aim.is_folder() {
+    let (names, custom) = applications(names)?;
+    let usable = resolved_target.usable_bytes()?;
+    let area = options.area(usable);
+    let writable = if resolved_target.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
+    if writable == 0 && resolved_target.is_folder() {
         return Err(Failure::Usage(
             "--app plays applications in free space, and less than that may be written here: give --bytes 160MiB or more".into(),
         ));
     }
-    let mix = MixOption::new(names, own, usable, writable).map_err(Failure::Usage)?;
-    let own = as_new(aim).map(|spec| (spec, Role::AsNew));
+    let mix = MixOption::new(names, custom, usable, writable).map_err(Failure::Usage)?;
+    let own_spec = as_new(resolved_target).map(|spec| (spec, Role::AsNew));
     let others = candidates.iter().map(|spec| (spec.clone(), Role::Candidate));
     let mut drives = Vec::new();
-    for (spec, role) in own.into_iter().chain(others) {
-        let alone = MixAlone(mix.clone());
+    for (spec, role) in own_spec.into_iter().chain(others) {
+        let alone = MixOnly(mix.clone());
         let plan =
             Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options: toml::Table::new() };
         let evidence =
-            conducted(&spec, &alone, plan).with_context(|| format!("the applications on {}", spec.text))?;
+            run_nested(&spec, &alone, plan).with_context(|| format!("the applications on {}", spec.text))?;
         let Some(evidence) = evidence else { return Ok(None) };
         drives.push(drive(&spec, role, mix.waits(&evidence.segments)));
     }
-    Ok(Some(UpgradeOptions { day: None, mix: Some(mix), drives }))
+    Ok(Some(UpgradeOptions { recording: None, mix: Some(mix), drives }))
 }
 
 /// A simulated drive in its state.
-fn as_is(aim: &Aim) -> Option<Spec> {
-    match aim {
-        Aim::Simulated(spec) => Some((**spec).clone()),
-        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) | Aim::Kept(..) => None,
+fn current_spec(resolved_target: &ResolvedTarget) -> Option<Spec> {
+    match resolved_target {
+        ResolvedTarget::Simulated(spec) => Some((**spec).clone()),
+        ResolvedTarget::Nop
+        | ResolvedTarget::Real(..)
+        | ResolvedTarget::Overwrite(..)
+        | ResolvedTarget::Preserve(..) => None,
     }
 }
 
 /// The same on its first day.
-fn as_new(aim: &Aim) -> Option<Spec> {
-    as_is(aim).and_then(|spec| spec.as_new())
+fn as_new(resolved_target: &ResolvedTarget) -> Option<Spec> {
+    current_spec(resolved_target).and_then(|spec| spec.as_new())
 }
 
 fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
@@ -113,26 +120,29 @@ fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
     DriveOption {
         name: match role {
             Role::Candidate => name.trim_start_matches("sim:").to_owned(),
-            Role::Now | Role::AsNew => DriveOption::THIS.to_owned(),
+            Role::Now | Role::AsNew => DriveOption::THIS_DRIVE.to_owned(),
         },
         role,
-        scaled: false,
+        is_scaled: false,
         fill_percent: spec.fill.filter(|fill| *fill > 0.0).map(|fill| (fill * 1e4).round() / 1e2),
         waits,
     }
 }
 
 /// Bytes that lie on the drive, as far as that is known: they have to fit on another one.
-fn held_bytes(aim: &Aim) -> Result<Option<u64>, Failure> {
-    Ok(match aim {
-        Aim::Simulated(spec) => {
+fn held_bytes(resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
+    Ok(match resolved_target {
+        ResolvedTarget::Simulated(spec) => {
             let share = spec.fill.unwrap_or(if spec.state == State::Used { 1.0 } else { 0.0 });
-            Some((aim.usable_bytes()? as f64 * share) as u64)
+            Some((resolved_target.usable_bytes()? as f64 * share) as u64)
         }
-        Aim::Real(_, Place::Folder { space, .. }) => {
+        ResolvedTarget::Real(_, PathKind::Folder { space, .. }) => {
             Some(space.total_bytes - space.free_bytes.min(space.total_bytes))
         }
-        Aim::Nop | Aim::Real(..) | Aim::Overwritten(..) | Aim::Kept(..) => None,
+        ResolvedTarget::Nop
+        | ResolvedTarget::Real(..)
+        | ResolvedTarget::Overwrite(..)
+        | ResolvedTarget::Preserve(..) => None,
     })
 }
 
@@ -167,15 +177,15 @@ fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>, Failure>
 }
 
 /// A recorded day, looked through.
-struct Day {
-    asked: ReplayOptions,
+struct RecordedTrace {
+    options: ReplayOptions,
     summary: TraceSummary,
 }
 
-impl Day {
-    fn option(&self) -> DayOption {
-        DayOption {
-            trace: self.asked.trace.clone(),
+impl RecordedTrace {
+    fn option(&self) -> RecordingOption {
+        RecordingOption {
+            trace: self.options.trace.clone(),
             digest: self.summary.digest.clone(),
             elapsed_ns: self.summary.elapsed.0,
             knows_ends: self.summary.ends > 0,
@@ -183,27 +193,27 @@ impl Day {
     }
 
     /// What such a drive makes of it; nothing when somebody asked to stop.
-    fn on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, Replayed)>, Failure> {
+    fn run_on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, ReplayRecord)>, Failure> {
         Ok(self.replay(spec, role).with_context(|| format!("the recorded day on {}", spec.text))?)
     }
 
-    fn replay(&self, spec: &Spec, role: Role) -> anyhow::Result<Option<(DriveOption, Replayed)>> {
+    fn replay(&self, spec: &Spec, role: Role) -> anyhow::Result<Option<(DriveOption, ReplayRecord)>> {
         let model = spec.model(read_file)?;
-        let scaled = self.summary.extent_bytes > model.capacity_bytes;
+        let is_scaled = self.summary.extent_bytes > model.capacity_bytes;
         let options = ReplayOptions {
-            fit: if scaled { Fit::Scale } else { Fit::default() },
+            fit: if is_scaled { Fit::Scale } else { Fit::default() },
             // A used drive has data everywhere; on others, what is read has to be written before.
             prepare: spec.state == State::New,
             summary: Some(self.summary.clone()),
-            ..self.asked.clone()
+            ..self.options.clone()
         };
         let options = settings(&options);
         let plan = Plan { schema: 1, procedure: "replay".into(), target: None, seed: 0, options };
         let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
-        let Some(evidence) = conducted(spec, &*procedure, plan)? else { return Ok(None) };
-        let replayed = evidence.segments.into_iter().find_map(|segment| segment.replayed);
-        let replayed = replayed.context("no I/O came to its end")?;
-        let drive = DriveOption { scaled, ..drive(spec, role, Some(Waits::here(&replayed))) };
-        Ok(Some((drive, replayed)))
+        let Some(evidence) = run_nested(spec, &*procedure, plan)? else { return Ok(None) };
+        let replay_record = evidence.segments.into_iter().find_map(|segment| segment.replay_record);
+        let replay_record = replay_record.context("no I/O came to its end")?;
+        let drive = DriveOption { is_scaled, ..drive(spec, role, Some(Waits::from_replay(&replay_record))) };
+        Ok(Some((drive, replay_record)))
     }
 }

@@ -7,11 +7,11 @@ use std::io;
 
 /// Who may use a store at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum LeaseState {
     /// Its holder alone, and nobody waits for it.
-    Held,
+    Active,
     /// Its holder alone, and somebody waits for it: nothing new is begun, and it is given back once nothing is in flight.
-    Wanted,
+    BreakRequested,
     /// Others may have written to it by now: nothing is written to it any more.
     Lost,
 }
@@ -44,8 +44,8 @@ pub trait BlockStore {
     fn flush(&mut self) -> io::Result<()>;
 
     /// Who may use it. Asked before each read of a few hundred milliseconds, and before each write.
-    fn claim(&mut self) -> Claim {
-        Claim::Held
+    fn lease_state(&mut self) -> LeaseState {
+        LeaseState::Active
     }
 
     /// Makes durable what belongs to it beside its bytes, such as the times of a file: the last thing before its journal is removed.
@@ -78,8 +78,8 @@ impl<G: BlockStore + ?Sized> BlockStore for &mut G {
         (**self).flush()
     }
 
-    fn claim(&mut self) -> Claim {
-        (**self).claim()
+    fn lease_state(&mut self) -> LeaseState {
+        (**self).lease_state()
     }
 
     fn finish(&mut self) -> io::Result<()> {

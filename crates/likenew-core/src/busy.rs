@@ -12,7 +12,7 @@ use crate::units::Nanos;
 /// It is told of departures when they happen and of ends in order of their times, and an end may be seen late, after the
 /// next departure. So departures wait until an end is seen that is not before them; no more of them wait than I/Os are in flight.
 #[derive(Clone, Debug, Default)]
-pub struct Busy {
+pub struct BusyTime {
     /// Times and counts of departures that no end has reached.
     departures: VecDeque<(Nanos, u32)>,
     in_flight: u32,
@@ -21,7 +21,7 @@ pub struct Busy {
     total: Nanos,
 }
 
-impl Busy {
+impl BusyTime {
     /// Of a lane with at most `depth` I/Os in flight; never allocates after this.
     pub fn new(depth: u32) -> Self {
         Self { departures: VecDeque::with_capacity(depth as usize), ..Self::default() }
@@ -29,7 +29,7 @@ impl Busy {
 
     /// So many I/Os have left, not before any that left earlier.
     #[inline]
-    pub fn sent(&mut self, at: Nanos, count: u32) {
+    pub fn on_submit(&mut self, at: Nanos, count: u32) {
         match self.departures.back_mut() {
             Some((last, waiting)) if *last == at => *waiting += count,
             _ => self.departures.push_back((at, count)),
@@ -38,7 +38,7 @@ impl Busy {
 
     /// One I/O has ended.
     #[inline]
-    pub fn ended(&mut self, at: Nanos) {
+    pub fn on_end(&mut self, at: Nanos) {
         while let Some(&(left, count)) = self.departures.front()
             && (left <= at || self.in_flight == 0)
         {
@@ -98,20 +98,20 @@ mod tests {
     }
 
     /// Plays a schedule as the loop sees it: an end is seen `late` after it was, or when its slot is needed.
-    fn played(depth: usize, ios: &[(u64, u64)], late: u64) -> Busy {
-        let mut busy = Busy::new(depth as u32);
+    fn play(depth: usize, ios: &[(u64, u64)], late: u64) -> BusyTime {
+        let mut busy = BusyTime::new(depth as u32);
         let mut ends: Vec<u64> = Vec::new();
         for &(sent, done) in ios {
             ends.sort_unstable();
-            let seen =
+            let visited =
                 ends.partition_point(|end| end + late <= sent).max(ends.len().saturating_sub(depth - 1));
-            ends.drain(..seen).for_each(|end| busy.ended(Nanos(end)));
-            busy.sent(Nanos(sent), 1);
+            ends.drain(..visited).for_each(|end| busy.on_end(Nanos(end)));
+            busy.on_submit(Nanos(sent), 1);
             assert!(busy.departures.len() <= depth);
             ends.push(done);
         }
         ends.sort_unstable();
-        ends.iter().for_each(|end| busy.ended(Nanos(*end)));
+        ends.iter().for_each(|end| busy.on_end(Nanos(*end)));
         busy
     }
 
@@ -123,7 +123,7 @@ mod tests {
             late in 0u64..30,
         ) {
             let ios = schedule(depth, &ios);
-            let busy = played(depth, &ios, late);
+            let busy = play(depth, &ios, late);
             prop_assert_eq!(busy.total().0, brute_force(&ios));
             prop_assert!(busy.departures.capacity() >= busy.departures.len() && busy.in_flight == 0);
         }
@@ -141,13 +141,13 @@ mod tests {
     fn one_that_stalls_covers_what_the_others_left_open() {
         let mut ios = vec![(0, 1_000_000)];
         ios.extend((0..50_000u64).map(|io| (1 + 20 * io, 11 + 20 * io)));
-        let mut busy = Busy::new(2);
-        busy.sent(Nanos(0), 1);
+        let mut busy = BusyTime::new(2);
+        busy.on_submit(Nanos(0), 1);
         for &(sent, done) in &ios[1..] {
-            busy.sent(Nanos(sent), 1);
-            busy.ended(Nanos(done));
+            busy.on_submit(Nanos(sent), 1);
+            busy.on_end(Nanos(done));
         }
-        busy.ended(Nanos(1_000_000));
+        busy.on_end(Nanos(1_000_000));
         assert_eq!(busy.total(), Nanos(1_000_000));
     }
 

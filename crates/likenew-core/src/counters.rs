@@ -8,7 +8,7 @@ use crate::units::Nanos;
 /// Reads and writes of the one disk that everything lies on, whoever asked for them and wherever they went: those of its other partitions and
 /// volumes, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfDisk {
+pub struct DiskCounters {
     /// Reads that ended.
     pub reads: u64,
     /// Bytes that were read.
@@ -44,7 +44,7 @@ pub struct Counters {
     pub kernel: Option<Nanos>,
     /// What the whole disk was asked for; unknown where there is none, or several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk: Option<OfDisk>,
+    pub disk: Option<DiskCounters>,
     /// Devices that these are the sum of. A file system of several may write everything to each of them.
     pub devices: u32,
 }
@@ -66,7 +66,7 @@ impl Counters {
             flushes: known(self.flushes, earlier.flushes),
             busy: Nanos(since(self.busy.0, earlier.busy.0)),
             kernel: known(self.kernel.map(|of| of.0), earlier.kernel.map(|of| of.0)).map(Nanos),
-            disk: self.disk.zip(earlier.disk).map(|(now, then)| OfDisk {
+            disk: self.disk.zip(earlier.disk).map(|(now, then)| DiskCounters {
                 reads: since(now.reads, then.reads),
                 bytes_read: since(now.bytes_read, then.bytes_read),
                 writes: since(now.writes, then.writes),
@@ -105,9 +105,9 @@ impl Counters {
     }
 
     /// What was asked of the disk, or of the devices where no one disk is known.
-    pub fn of_disk(&self) -> OfDisk {
+    pub fn disk_counters(&self) -> DiskCounters {
         let Self { reads, bytes_read, writes, .. } = *self;
-        self.disk.unwrap_or(OfDisk { reads, bytes_read, writes })
+        self.disk.unwrap_or(DiskCounters { reads, bytes_read, writes })
     }
 
     /// Counts one I/O that has moved so many bytes.
@@ -129,7 +129,7 @@ impl Counters {
 mod tests {
     use super::*;
 
-    fn counted(count: u64, discards: Option<u64>) -> Counters {
+    fn sample_counters(count: u64, discards: Option<u64>) -> Counters {
         Counters {
             reads: count,
             bytes_read: 512 * count,
@@ -140,28 +140,32 @@ mod tests {
             flushes: discards,
             busy: Nanos(count),
             kernel: discards.map(Nanos),
-            disk: discards.map(|_| OfDisk { reads: 3 * count, bytes_read: 1536 * count, writes: 4 * count }),
+            disk: discards.map(|_| DiskCounters {
+                reads: 3 * count,
+                bytes_read: 1536 * count,
+                writes: 4 * count,
+            }),
             devices: 1,
         }
     }
 
     #[test]
     fn the_difference_of_two_readings_is_what_happened_between_them() {
-        let between = counted(10, Some(7)).since(&counted(4, Some(2)));
+        let between = sample_counters(10, Some(7)).since(&sample_counters(4, Some(2)));
         assert_eq!((between.reads, between.bytes_read, between.bytes_written), (6, 6 * 512, 6 * 1024));
         assert_eq!((between.discards, between.busy, between.devices), (Some(5), Nanos(6), 1));
         assert_eq!(between.kernel, Some(Nanos(5)));
-        assert_eq!(counted(10, None).since(&counted(4, None)).discards, None);
-        assert_eq!(between.of_disk(), OfDisk { reads: 18, bytes_read: 18 * 512, writes: 24 });
-        let alone = counted(10, None).since(&counted(4, None));
-        assert_eq!(alone.of_disk(), OfDisk { reads: 6, bytes_read: 6 * 512, writes: 12 });
+        assert_eq!(sample_counters(10, None).since(&sample_counters(4, None)).discards, None);
+        assert_eq!(between.disk_counters(), DiskCounters { reads: 18, bytes_read: 18 * 512, writes: 24 });
+        let alone = sample_counters(10, None).since(&sample_counters(4, None));
+        assert_eq!(alone.disk_counters(), DiskCounters { reads: 6, bytes_read: 6 * 512, writes: 12 });
         // Attached again in between.
-        assert_eq!(counted(3, Some(1)).since(&counted(9, Some(5))).reads, 3);
+        assert_eq!(sample_counters(3, Some(1)).since(&sample_counters(9, Some(5))).reads, 3);
     }
 
     #[test]
     fn two_devices_are_counted_together() {
-        let both = counted(10, Some(1)).plus(&counted(4, None));
+        let both = sample_counters(10, Some(1)).plus(&sample_counters(4, None));
         assert_eq!((both.reads, both.devices, both.discards, both.busy), (14, 2, None, Nanos(10)));
         assert_eq!((both.kernel, both.disk), (Some(Nanos(1)), None));
         assert_eq!(both.bytes(Op::Read), Some(14 * 512));

@@ -21,7 +21,7 @@ pub struct Damage {
     pub wrong_bits: u64,
     /// The first ranges that were found, neighbours of a kind as one, in order of addresses; at most
     /// [`Damage::RANGES_MAX`].
-    pub ranges: Vec<Damaged>,
+    pub ranges: Vec<DamagedRange>,
     /// Damaged bytes that lie in none of these ranges.
     pub unlisted_bytes: u64,
 }
@@ -42,7 +42,7 @@ pub enum Kind {
 
 /// Neighbouring sectors that are damaged in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Damaged {
+pub struct DamagedRange {
     /// First byte.
     pub from: u64,
     /// First byte after them.
@@ -53,12 +53,12 @@ pub struct Damaged {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bits: u64,
     /// What was found at the first byte.
-    pub found: Found,
+    pub content: SectorContent,
 }
 
 /// What a damaged sector holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct SectorContent {
     /// The address that it was written for, if it has a stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<u64>,
@@ -97,20 +97,20 @@ impl Damage {
 
     /// Looks at what was read at `address`, where sectors of this stamp belong. What is not a whole sector at the end of a
     /// read that was cut short is left out.
-    pub fn look(&mut self, stamp: Stamp, address: u64, read: &[u8]) {
+    pub fn inspect(&mut self, stamp: Stamp, address: u64, read: &[u8]) {
         let (sectors, _) = read.as_chunks::<SECTOR>();
         let whole = sectors.as_flattened();
         self.checked_bytes += whole.len() as u64;
         if !stamp.is_intact(address, whole) {
-            self.look_closer(stamp, address, sectors);
+            self.inspect_closely(stamp, address, sectors);
         }
     }
 
     #[cold]
-    fn look_closer(&mut self, stamp: Stamp, address: u64, sectors: &[[u8; SECTOR]]) {
+    fn inspect_closely(&mut self, stamp: Stamp, address: u64, sectors: &[[u8; SECTOR]]) {
         for (at, sector) in (address..).step_by(SECTOR).zip(sectors) {
             if !stamp.is_intact(at, sector) {
-                self.add(damaged(stamp, at, sector));
+                self.add(to_damaged_range(stamp, at, sector));
             }
         }
     }
@@ -142,7 +142,7 @@ impl Damage {
         other.ranges.into_iter().for_each(|range| self.list(range));
     }
 
-    fn add(&mut self, range: Damaged) {
+    fn add(&mut self, range: DamagedRange) {
         let bytes = range.to - range.from;
         match range.kind {
             Kind::Wrong => {
@@ -157,22 +157,23 @@ impl Damage {
     }
 
     /// Joins a range with its neighbours in the list, or lists it if there is room.
-    fn list(&mut self, range: Damaged) {
+    fn list(&mut self, range: DamagedRange) {
         let at = self.ranges.partition_point(|listed| listed.from <= range.from);
-        let joins =
-            |first: Option<&Damaged>, second: &Damaged| first.is_some_and(|first| first.goes_on(second));
+        let joins = |first: Option<&DamagedRange>, second: &DamagedRange| {
+            first.is_some_and(|first| first.continues(second))
+        };
         let joins_before = joins(at.checked_sub(1).and_then(|before| self.ranges.get(before)), &range);
-        let joins_after = self.ranges.get(at).is_some_and(|after| range.goes_on(after));
+        let joins_after = self.ranges.get(at).is_some_and(|after| range.continues(after));
         match (joins_before, joins_after) {
             (true, true) => {
                 let after = self.ranges.remove(at);
-                self.ranges[at - 1].take_in(&range);
-                self.ranges[at - 1].take_in(&after);
+                self.ranges[at - 1].absorb(&range);
+                self.ranges[at - 1].absorb(&after);
             }
-            (true, false) => self.ranges[at - 1].take_in(&range),
+            (true, false) => self.ranges[at - 1].absorb(&range),
             (false, true) => {
                 let after = std::mem::replace(&mut self.ranges[at], range);
-                self.ranges[at].take_in(&after);
+                self.ranges[at].absorb(&after);
             }
             (false, false) if self.ranges.len() < Self::RANGES_MAX => self.ranges.insert(at, range),
             (false, false) => self.unlisted_bytes += range.to - range.from,
@@ -180,22 +181,22 @@ impl Damage {
     }
 }
 
-impl Damaged {
+impl DamagedRange {
     /// Whether `next` begins where this ends and is more of the same.
-    fn goes_on(&self, next: &Self) -> bool {
-        let (here, there) = (&self.found, &next.found);
+    fn continues(&self, next: &Self) -> bool {
+        let (here, there) = (&self.content, &next.content);
         let same = match self.kind {
             Kind::Wrong => true,
             Kind::Missing => here.bytes == there.bytes,
             Kind::Stale | Kind::Wrapped => {
-                let moved = |of: &Self| of.found.address.map(|address| address.wrapping_sub(of.from));
+                let moved = |of: &Self| of.content.address.map(|address| address.wrapping_sub(of.from));
                 (here.key, here.pass, moved(self)) == (there.key, there.pass, moved(next))
             }
         };
         self.to == next.from && self.kind == next.kind && same
     }
 
-    fn take_in(&mut self, next: &Self) {
+    fn absorb(&mut self, next: &Self) {
         self.to = next.to;
         self.bits += next.bits;
     }
@@ -205,7 +206,7 @@ impl Damaged {
 ///
 /// A whole sector of another run is stale wherever it was written for: what this run wrote in its place is gone. One of
 /// this run that was written for another address is wrapped, whatever its pass.
-fn damaged(stamp: Stamp, address: u64, sector: &[u8; SECTOR]) -> Damaged {
+fn to_damaged_range(stamp: Stamp, address: u64, sector: &[u8; SECTOR]) -> DamagedRange {
     let label = Label::read(sector);
     let whole = label.filter(|label| label.stamp.is_intact(label.address, sector));
     let kind = match whole {
@@ -215,13 +216,13 @@ fn damaged(stamp: Stamp, address: u64, sector: &[u8; SECTOR]) -> Damaged {
         None => Kind::Wrong,
     };
     let bits = if kind == Kind::Wrong { stamp.different_bits(address, sector).into() } else { 0 };
-    let found = Found {
+    let found = SectorContent {
         address: label.map(|label| label.address),
         key: label.map(|label| label.stamp.key),
         pass: label.map(|label| label.stamp.pass),
         bytes: *sector.first_chunk().expect("a sector is longer"),
     };
-    Damaged { from: address, to: address + SECTOR as u64, kind, bits, found }
+    DamagedRange { from: address, to: address + SECTOR as u64, kind, bits, content: found }
 }
 
 #[cfg(test)]
@@ -232,21 +233,21 @@ mod tests {
     const STAMP: Stamp = Stamp { key: 7, pass: 2 };
     const AT: u64 = 1 << 20;
 
-    fn filled(stamp: Stamp, address: u64, sectors: usize) -> Vec<u8> {
+    fn stamped_bytes(stamp: Stamp, address: u64, sectors: usize) -> Vec<u8> {
         let mut buffer = vec![0; sectors * SECTOR];
         stamp.fill(address, &mut buffer);
         buffer
     }
 
     /// What is found where eight sectors of the stamp belong.
-    fn look(read: &[u8]) -> Damage {
+    fn inspect_all(read: &[u8]) -> Damage {
         let mut damage = Damage::default();
-        damage.look(STAMP, AT, read);
+        damage.inspect(STAMP, AT, read);
         damage
     }
 
     #[track_caller]
-    fn one(damage: &Damage, kind: Kind) -> &Damaged {
+    fn single_range(damage: &Damage, kind: Kind) -> &DamagedRange {
         let [range] = damage.ranges.as_slice() else { panic!("{damage:?}") };
         assert_eq!((range.kind, damage.bytes()), (kind, damage.bytes_of(kind)));
         assert_eq!(range.to - range.from, damage.bytes());
@@ -255,44 +256,44 @@ mod tests {
 
     #[test]
     fn what_is_as_written_is_no_damage() {
-        let damage = look(&filled(STAMP, AT, 8));
+        let damage = inspect_all(&stamped_bytes(STAMP, AT, 8));
         assert_eq!(damage, Damage { checked_bytes: 4096, ..Damage::default() });
         assert_eq!(
-            look(&filled(STAMP, AT, 8)[..1000]).checked_bytes,
+            inspect_all(&stamped_bytes(STAMP, AT, 8)[..1000]).checked_bytes,
             512,
             "half a sector can not be checked"
         );
     }
 
     #[test]
-    fn each_kind_is_told_with_what_was_found() {
+    fn each_kind_is_reported_with_what_was_found() {
         for (sectors, kind) in [
-            (filled(STAMP, AT + 4096, 8), Kind::Wrapped),
-            (filled(Stamp { pass: 1, ..STAMP }, AT - 4096, 8), Kind::Wrapped),
-            (filled(Stamp { pass: 1, ..STAMP }, AT, 8), Kind::Stale),
-            (filled(Stamp { key: 8, ..STAMP }, AT, 8), Kind::Stale),
-            (filled(Stamp { key: 8, ..STAMP }, AT + 512, 8), Kind::Stale),
+            (stamped_bytes(STAMP, AT + 4096, 8), Kind::Wrapped),
+            (stamped_bytes(Stamp { pass: 1, ..STAMP }, AT - 4096, 8), Kind::Wrapped),
+            (stamped_bytes(Stamp { pass: 1, ..STAMP }, AT, 8), Kind::Stale),
+            (stamped_bytes(Stamp { key: 8, ..STAMP }, AT, 8), Kind::Stale),
+            (stamped_bytes(Stamp { key: 8, ..STAMP }, AT + 512, 8), Kind::Stale),
         ] {
-            let damage = look(&sectors);
+            let damage = inspect_all(&sectors);
             let label = Label::read(sectors.as_chunks().0.first().unwrap()).unwrap();
-            let range = one(&damage, kind);
+            let range = single_range(&damage, kind);
             assert_eq!((range.from, range.to, range.bits), (AT, AT + 4096, 0));
-            let Found { address, key, pass, bytes } = &range.found;
-            let told = (*address, *key, *pass, &bytes[..]);
+            let SectorContent { address, key, pass, bytes } = &range.content;
+            let text = (*address, *key, *pass, &bytes[..]);
             let expected =
                 (Some(label.address), Some(label.stamp.key), Some(label.stamp.pass), &sectors[..16]);
-            assert_eq!(told, expected);
+            assert_eq!(text, expected);
         }
         for blank in [0, 255] {
-            assert_eq!(one(&look(&[blank; 4096]), Kind::Missing).found.address, None);
+            assert_eq!(single_range(&inspect_all(&[blank; 4096]), Kind::Missing).content.address, None);
         }
-        assert_eq!(one(&look(&[7; 4096]), Kind::Wrong).found.bytes, [7; 16]);
-        let mut flipped = filled(STAMP, AT, 8);
+        assert_eq!(single_range(&inspect_all(&[7; 4096]), Kind::Wrong).content.bytes, [7; 16]);
+        let mut flipped = stamped_bytes(STAMP, AT, 8);
         flipped[2 * SECTOR + 300] ^= 0b101;
-        let damage = look(&flipped);
-        let range = one(&damage, Kind::Wrong);
+        let damage = inspect_all(&flipped);
+        let range = single_range(&damage, Kind::Wrong);
         assert_eq!((range.from, range.bits, damage.wrong_bits), (AT + 1024, 2, 2));
-        assert_eq!(range.found.address, Some(AT + 1024), "its head is whole");
+        assert_eq!(range.content.address, Some(AT + 1024), "its head is whole");
     }
 
     #[test]
@@ -301,7 +302,7 @@ mod tests {
         read[1024..2048].fill(255);
         STAMP.fill(0, &mut read[2048..3072]);
         STAMP.fill(8192, &mut read[3072..]);
-        let damage = look(&read);
+        let damage = inspect_all(&read);
         let ranges: Vec<_> =
             damage.ranges.iter().map(|range| (range.from - AT, range.to - AT, range.kind)).collect();
         let expected = [
@@ -317,18 +318,18 @@ mod tests {
     fn a_list_that_is_full_still_grows_at_its_ranges_and_counts_the_rest() {
         let mut damage = Damage::default();
         for index in 0..2 * Damage::RANGES_MAX as u64 {
-            damage.look(STAMP, 2 * index * 512, &[1; SECTOR]);
+            damage.inspect(STAMP, 2 * index * 512, &[1; SECTOR]);
         }
         assert_eq!(damage.ranges.len(), Damage::RANGES_MAX);
         assert_eq!((damage.bytes(), damage.unlisted_bytes), (2000 * 512, 1000 * 512));
-        damage.look(STAMP, 512, &[1; SECTOR]);
+        damage.inspect(STAMP, 512, &[1; SECTOR]);
         assert_eq!(damage.ranges.len(), Damage::RANGES_MAX - 1, "two have become one");
         assert_eq!(damage.ranges[0].to, 3 * 512);
     }
 
     #[test]
     fn it_is_stored_and_read_back() {
-        let damage = look(&filled(Stamp { key: 8, ..STAMP }, 0, 8));
+        let damage = inspect_all(&stamped_bytes(Stamp { key: 8, ..STAMP }, 0, 8));
         let text = serde_json::to_string(&damage).unwrap();
         assert_eq!(serde_json::from_str::<Damage>(&text).unwrap(), damage);
     }
@@ -341,21 +342,21 @@ mod tests {
             order in Just((0..60).collect::<Vec<usize>>()).prop_shuffle(),
             lanes in 1usize..4,
         ) {
-            let look = |damage: &mut Damage, index: usize| {
+            let inspect_one = |damage: &mut Damage, index: usize| {
                 let at = (index * SECTOR) as u64;
                 let sector = match kinds[index] {
-                    0 => filled(STAMP, at, 1),
+                    0 => stamped_bytes(STAMP, at, 1),
                     1 => vec![0; SECTOR],
-                    2 => filled(STAMP, at + (1 << 30), 1),
-                    _ => filled(Stamp { pass: 1, ..STAMP }, at, 1),
+                    2 => stamped_bytes(STAMP, at + (1 << 30), 1),
+                    _ => stamped_bytes(Stamp { pass: 1, ..STAMP }, at, 1),
                 };
-                damage.look(STAMP, at, &sector);
+                damage.inspect(STAMP, at, &sector);
             };
             let mut straight = Damage::default();
-            (0..kinds.len()).for_each(|index| look(&mut straight, index));
+            (0..kinds.len()).for_each(|index| inspect_one(&mut straight, index));
             let mut parts = vec![Damage::default(); lanes];
             for (turn, index) in order.into_iter().filter(|index| *index < kinds.len()).enumerate() {
-                look(&mut parts[turn % lanes], index);
+                inspect_one(&mut parts[turn % lanes], index);
             }
             let mut joined = Damage::default();
             parts.into_iter().for_each(|part| joined.merge(part));

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::counters::Counters;
-use crate::fault::Fault;
-use crate::look::{Look, Seen};
+use crate::lab_error::LabError;
+use crate::probe::{Probe, ProbeResult};
 use crate::target::{Geometry, Target};
 use crate::units::Nanos;
 
 /// What a workload needs of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct LaneRequirements {
     /// Lanes that will be driven at once, each from one thread.
     pub lanes: u32,
     /// I/Os in flight on one lane at most.
@@ -36,18 +36,18 @@ pub trait Drive {
     ///
     /// # Errors
     /// The lab failed.
-    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault>;
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError>;
 
     /// Lanes that are opened from here on reach it in this way; direct is how it starts. `cold` makes durable what was written
     /// and drops it from the page cache first, so that nothing comes from memory; only what may be written is ours to drop.
     ///
     /// # Errors
     /// It has no such way, or nothing that is ours to drop; or the lab failed.
-    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
         if access == Access::Direct && !cold {
             return Ok(());
         }
-        Err(Fault::Unsuitable(format!(
+        Err(LabError::Unsuitable(format!(
             "{} has no page cache in front of it: leave out access and cold, or give a folder or a simulated drive",
             self.identity().name
         )))
@@ -58,11 +58,11 @@ pub trait Drive {
     ///
     /// # Errors
     /// It has none.
-    fn turn_to_old_files(&mut self, turn: bool) -> Result<(), Fault> {
+    fn use_old_files(&mut self, turn: bool) -> Result<(), LabError> {
         if !turn {
             return Ok(());
         }
-        Err(Fault::Unsuitable(format!(
+        Err(LabError::Unsuitable(format!(
             "{} has no old files beside what is measured: give a folder",
             self.identity().name
         )))
@@ -76,19 +76,19 @@ pub trait Drive {
 
     /// Its clock reads `now` from here on, which is not before what it reads: an interrupted run goes on where it stopped.
     /// A virtual clock moves by being waited for alone, so that a drive that has one does nothing.
-    fn go_on_at(&mut self, _now: Nanos) {}
+    fn resume_clock_at(&mut self, _now: Nanos) {}
 
     /// Finds something out about it otherwise than by timing I/O. No lane is open meanwhile. What can not be found out is
-    /// [`Seen::Unknown`].
+    /// [`ProbeResult::Unknown`].
     ///
     /// # Errors
     /// The lab failed.
-    fn look(&mut self, _look: &Look) -> Result<Seen, Fault> {
-        Ok(Seen::Unknown("this kind of drive can not be asked".to_owned()))
+    fn probe(&mut self, _look: &Probe) -> Result<ProbeResult, LabError> {
+        Ok(ProbeResult::Unknown("this kind of drive can not be asked".to_owned()))
     }
 
     /// A simulated drive's own books.
-    fn accounting(&self) -> Option<Accounting> {
+    fn flash_counters(&self) -> Option<FlashCounters> {
         None
     }
 }
@@ -133,7 +133,7 @@ pub struct Identity {
     pub caveats: Vec<String>,
     /// A simulated drive's own books at the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub accounting: Option<Accounting>,
+    pub accounting: Option<FlashCounters>,
 }
 
 impl Identity {
@@ -148,7 +148,7 @@ impl Identity {
 
 /// Exact counts of a simulated drive since it was opened; making its past is not in them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Accounting {
+pub struct FlashCounters {
     /// Bytes the host has written.
     pub host_bytes_written: u64,
     /// Bytes programmed into flash, garbage collection included; for a disk, bytes put on the platters.
@@ -164,7 +164,7 @@ pub struct Accounting {
     pub wear: Option<Wear>,
 }
 
-impl Accounting {
+impl FlashCounters {
     /// Whether these are the books of flash; a disk and a volume have no blocks to erase.
     pub fn has_flash(&self) -> bool {
         self.wear.is_some()
@@ -186,7 +186,7 @@ pub struct Wear {
 
 impl Wear {
     /// Of blocks with these counts of erasures.
-    pub fn of(erases: impl Iterator<Item = u32>, bad_blocks: u32) -> Self {
+    pub fn from_erases(erases: impl Iterator<Item = u32>, bad_blocks: u32) -> Self {
         let (mut blocks, mut sum, mut min, mut max) = (0u64, 0u64, u32::MAX, 0);
         for count in erases {
             (blocks, sum) = (blocks + 1, sum + u64::from(count));

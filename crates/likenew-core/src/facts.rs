@@ -8,6 +8,7 @@ pub mod card;
 pub mod cloud;
 pub mod counts;
 pub mod database;
+pub mod delta;
 pub mod drive;
 pub mod fact;
 pub mod file_system;
@@ -21,7 +22,6 @@ pub mod log;
 pub mod machine;
 pub mod power;
 pub mod rows;
-pub mod since;
 pub mod space;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,7 @@ pub use card::Card;
 pub use cloud::Cloud;
 pub use counts::Counts;
 pub use database::Database;
+pub use delta::{DriveDelta, FactsDelta};
 pub use drive::{Drive, DriveKind};
 pub use fact::Fact;
 pub use file_system::{FileSystem, Trimming};
@@ -43,7 +44,6 @@ pub use log::{Log, LogKind, LogLine};
 pub use machine::Machine;
 pub use power::Power;
 pub use rows::FactRow;
-pub use since::{DriveSince, Since};
 pub use space::{Space, Zones};
 
 /// Everything that is known of a target.
@@ -84,7 +84,7 @@ mod tests {
         let layer = |name: &str, kind, takes: bool| Layer {
             name: name.into(),
             kind,
-            takes_trim: Fact::known(takes, "queue/discard_max_bytes"),
+            takes_trim: Fact::new(takes, "queue/discard_max_bytes"),
             ..Layer::default()
         };
         Facts {
@@ -97,11 +97,8 @@ mod tests {
                 name: "sda".into(),
                 kind: DriveKind::Sata,
                 identity: Identity {
-                    model: Fact::known("X".to_owned(), "IDENTIFY"),
-                    serial: Fact::known(
-                        Serial { hash: "ab".into(), plain: Some("S3RIAL".into()) },
-                        "IDENTIFY",
-                    ),
+                    model: Fact::new("X".to_owned(), "IDENTIFY"),
+                    serial: Fact::new(Serial { hash: "ab".into(), plain: Some("S3RIAL".into()) }, "IDENTIFY"),
                     ..Identity::default()
                 },
                 ..Drive::default()
@@ -127,8 +124,8 @@ mod tests {
         }"#;
         let facts: Facts = serde_json::from_str(text).unwrap();
         assert_eq!((facts.stack[0].kind, facts.drives[0].kind), (LayerKind::Other, DriveKind::Other));
-        assert!(facts.stack[0].capacity_bytes.why().unwrap().contains("version"));
-        assert!(facts.stack[0].scheduler.is_unasked());
+        assert!(facts.stack[0].capacity_bytes.reason().unwrap().contains("version"));
+        assert!(facts.stack[0].scheduler.is_not_queried());
         assert_eq!(serde_json::from_str::<Facts>("{}").unwrap(), Facts::default());
     }
 

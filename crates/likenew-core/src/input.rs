@@ -54,10 +54,10 @@ pub const SAMPLES: Kind = Kind { name: "a file of samples", bytes_max: u64::MAX 
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// Something else is there.
-    #[error("it is {found}, and {} is an ordinary file", kind.name)]
+    #[error("it is {actual}, and {} is an ordinary file", kind.name)]
     NotAFile {
         /// What is there.
-        found: &'static str,
+        actual: &'static str,
         /// What was expected.
         kind: Kind,
     },
@@ -157,16 +157,16 @@ pub fn next_line(stream: &mut impl BufRead, line: &mut Vec<u8>, kind: Kind) -> R
     if length as u64 > kind.bytes_max { Err(InputError::TooLarge { kind }) } else { Ok(length) }
 }
 
-fn check_type(found: FileType, kind: Kind) -> Result<(), InputError> {
-    let found = match () {
-        () if found.is_file() => return Ok(()),
-        () if found.is_dir() => "a folder",
-        () if found.is_fifo() => "a pipe",
-        () if found.is_char_device() || found.is_block_device() => "a device",
-        () if found.is_socket() => "a socket",
+fn check_type(actual: FileType, kind: Kind) -> Result<(), InputError> {
+    let actual = match () {
+        () if actual.is_file() => return Ok(()),
+        () if actual.is_dir() => "a folder",
+        () if actual.is_fifo() => "a pipe",
+        () if actual.is_char_device() || actual.is_block_device() => "a device",
+        () if actual.is_socket() => "a socket",
         () => "something else",
     };
-    Err(InputError::NotAFile { found, kind })
+    Err(InputError::NotAFile { actual, kind })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::drive::{Drive, Lane, Need};
+use crate::drive::{Drive, Lane, LaneRequirements};
 use crate::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use crate::stamp::{SECTOR, Stamp};
 use crate::target::{Clock, Geometry, Target};
@@ -131,7 +131,7 @@ fn keeps(drive: &mut impl Drive, seed: u64, ios: usize, content: Content) {
     let mut lane = open(drive);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let block = geometry.block as usize;
-    let mut array = Array { block, held: vec![None; blocks as usize], writes: 0, content };
+    let mut array = Array { block, expected: vec![None; blocks as usize], writes: 0, content };
     let mut in_flight: HashMap<Slot, Io> = HashMap::new();
     let (mut issued, mut done) = (0, Vec::new());
     while issued < ios || !in_flight.is_empty() {
@@ -161,7 +161,7 @@ fn keeps(drive: &mut impl Drive, seed: u64, ios: usize, content: Content) {
         for completion in done.drain(..) {
             let io =
                 in_flight.remove(&completion.slot).expect("law 2: only what is in flight completes, once");
-            array.ended(&io, lane.buffer(io.slot));
+            array.on_end(&io, lane.buffer(io.slot));
         }
     }
 }
@@ -169,7 +169,7 @@ fn keeps(drive: &mut impl Drive, seed: u64, ios: usize, content: Content) {
 /// What a drive should hold: the number of a write for each block, or nothing where that is not known.
 struct Array {
     block: usize,
-    held: Vec<Option<u64>>,
+    expected: Vec<Option<u64>>,
     writes: u64,
     content: Content,
 }
@@ -185,21 +185,21 @@ impl Array {
         self.writes += 1;
         let mut class = io.data;
         for (index, bytes) in self.blocks(io).zip(buffer.chunks_mut(self.block)) {
-            self.held[index] = Some(self.writes);
+            self.expected[index] = Some(self.writes);
             class = (self.content)(self.writes, (index * self.block) as u64, bytes);
         }
         class
     }
 
-    fn ended(&mut self, io: &Io, buffer: &[u8]) {
+    fn on_end(&mut self, io: &Io, buffer: &[u8]) {
         let mut expected = vec![0; self.block];
         for (index, bytes) in self.blocks(io).zip(buffer.chunks(self.block)) {
-            match (io.op, self.held[index]) {
+            match (io.op, self.expected[index]) {
                 (Op::Read, Some(held)) => {
                     (self.content)(held, (index * self.block) as u64, &mut expected);
                     assert!(bytes == expected, "law 4: block {index} reads back as written");
                 }
-                (Op::Trim, _) => self.held[index] = None,
+                (Op::Trim, _) => self.expected[index] = None,
                 _ => {}
             }
         }
@@ -215,7 +215,7 @@ pub fn repeats_itself<D: Drive>(make: &mut impl FnMut() -> D, seed: u64, ios: us
 
 fn open<'a>(drive: &'a mut impl Drive) -> Lane<'a> {
     let length_max = (drive.geometry().block * LENGTH_BLOCKS_MAX).max(NEED_BYTES_MIN);
-    let need = Need { lanes: 1, depth: DEPTH, length_max };
+    let need = LaneRequirements { lanes: 1, depth: DEPTH, length_max };
     drive.lanes(&need).expect("a drive opens its lanes").pop().expect("a drive has a lane")
 }
 
@@ -262,11 +262,11 @@ fn random_until(now: Nanos, random: &mut Xoshiro256PlusPlus, idle: bool) -> Nano
 mod tests {
     use super::*;
     use crate::drive::Identity;
-    use crate::fault::Fault;
+    use crate::lab_error::LabError;
     use crate::memory::Memory;
 
     /// An honest drive, or the same with one law broken.
-    struct Breached(Memory, Breach);
+    struct LawBreach(Memory, Breach);
 
     #[derive(Clone, Copy, PartialEq)]
     enum Breach {
@@ -285,11 +285,11 @@ mod tests {
         served: u64,
     }
 
-    fn drive(breach: Breach) -> Breached {
-        Breached(Memory::new(1 << 20, Nanos(1_000), 3), breach)
+    fn drive(breach: Breach) -> LawBreach {
+        LawBreach(Memory::new(1 << 20, Nanos(1_000), 3), breach)
     }
 
-    impl Drive for Breached {
+    impl Drive for LawBreach {
         fn identity(&self) -> Identity {
             self.0.identity()
         }
@@ -302,7 +302,7 @@ mod tests {
             1
         }
 
-        fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+        fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
             let breach = self.1;
             let lanes = self.0.lanes(need)?.into_iter();
             Ok(lanes.map(|lane| Box::new(BreachedLane { lane, breach, served: 0 }) as Lane<'a>).collect())
@@ -322,7 +322,7 @@ mod tests {
             self.lane.buffer(slot)
         }
 
-        fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+        fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
             self.served += 1;
             if self.breach == Breach::Forgets && self.served.is_multiple_of(7) {
                 let length = batch[0].length as usize;
@@ -336,7 +336,7 @@ mod tests {
             self.lane.next_at().map(|next| next + late)
         }
 
-        fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+        fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
             if self.breach == Breach::ReturnsEarly && until != Nanos::NEVER {
                 return Ok(());
             }

@@ -17,7 +17,7 @@ pub enum MeasurementError {
         /// The operation.
         op: Op,
         /// I/Os of it that failed.
-        failed: u64,
+        failures: u64,
         /// I/Os of it.
         ios: u64,
         /// The first of them; absent where what measured it kept none.
@@ -70,8 +70,8 @@ impl fmt::Display for RefusedIo {
 impl fmt::Display for MeasurementError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { op, failed, ios, first } => {
-                write!(f, "{failed} of {ios} {op}s failed")?;
+            Self::Refused { op, failures, ios, first } => {
+                write!(f, "{failures} of {ios} {op}s failed")?;
                 first.iter().try_for_each(|first| write!(f, ", the first {first}"))
             }
             Self::JobFailed { errno } => {
@@ -89,13 +89,15 @@ impl Segment {
         // By the counts alone: whoever asks for a rate should not wait for latencies to be added up.
         let counts = |op: Op| {
             let own = self.tallies.iter().filter(|tally| tally.op == op);
-            own.fold((0, 0), |(failed, ios), tally| (failed + tally.errors + tally.short, ios + tally.ios))
+            own.fold((0, 0), |(failures, ios), tally| {
+                (failures + tally.errors + tally.short, ios + tally.ios)
+            })
         };
         let refused = |op: Op, stopped: Option<RefusedIo>| {
-            let (failed, ios) = counts(op);
-            let failed = failed.max(u64::from(stopped.is_some()));
-            let kept = self.refused.iter().find(|sample| sample.op == op).map(RefusedIo::from);
-            MeasurementError::Refused { op, failed, ios: ios.max(failed), first: kept.or(stopped) }
+            let (failures, ios) = counts(op);
+            let failures = failures.max(u64::from(stopped.is_some()));
+            let kept = self.refused_ios.iter().find(|sample| sample.op == op).map(RefusedIo::from);
+            MeasurementError::Refused { op, failures, ios: ios.max(failures), first: kept.or(stopped) }
         };
         if let Stop::Failed { op, offset, errno } = self.stop {
             let stopped = RefusedIo { op, offset, length: None, outcome: Outcome::Error(errno) };
@@ -105,14 +107,14 @@ impl Segment {
             return Some(MeasurementError::JobFailed { errno });
         }
         let mostly_failed = |op: &Op| {
-            let (failed, ios) = counts(*op);
-            2 * failed > ios
+            let (failures, ios) = counts(*op);
+            2 * failures > ios
         };
         if let Some(op) = Op::ALL.into_iter().find(mostly_failed) {
             return Some(refused(op, None));
         }
-        let replayed = self.replayed.as_ref().is_some_and(|replayed| replayed.ios > 0);
-        let ended = replayed || self.tallies.iter().any(|tally| tally.ios > 0);
+        let replay_record = self.replay_record.as_ref().is_some_and(|replay_record| replay_record.ios > 0);
+        let ended = replay_record || self.tallies.iter().any(|tally| tally.ios > 0);
         (!ended && !self.workload.is_rest()).then_some(MeasurementError::NothingEnded)
     }
 
@@ -124,7 +126,7 @@ impl Segment {
 
     /// I/Os a second over the whole of it, without those that failed; nothing where it measured nothing.
     pub fn iops(&self) -> Option<f64> {
-        let done: u64 = self.tallies.iter().map(Tally::done).sum();
+        let done: u64 = self.tallies.iter().map(Tally::done_ios).sum();
         self.rate(done, self.elapsed())
     }
 
@@ -154,7 +156,7 @@ mod tests {
 
     /// A segment of reads of 4 KiB, one a microsecond, with these outcomes.
     fn segment(outcomes: &[Outcome]) -> Segment {
-        let stream = "op = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.closed.depth = 1";
+        let stream = "op = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.closed.depth = 1";
         let workload = Workload::new("reads", Until::ops(1), vec![toml::from_str(stream).unwrap()]);
         let mut recorder = SegmentRecorder::default();
         recorder.begin(&workload, Nanos::ZERO);
@@ -190,12 +192,12 @@ mod tests {
         assert_eq!(fine.bytes_per_s(), Some(3.0 * 4096.0 / 4e-6));
         let bad = segment(&[done, error, error, error]);
         assert_eq!((bad.bytes_per_s(), bad.iops(), bad.busy_bytes_per_s()), (None, None, None));
-        let told = bad.measurement_error().unwrap().to_string();
+        let text = bad.measurement_error().unwrap().to_string();
         assert!(
-            told.starts_with("3 of 4 reads failed, the first a read of 4096 bytes at offset 4096: "),
-            "{told}"
+            text.starts_with("3 of 4 reads failed, the first a read of 4096 bytes at offset 4096: "),
+            "{text}"
         );
-        assert!(told.contains(&std::io::Error::from_raw_os_error(EIO).to_string()), "{told}");
+        assert!(text.contains(&std::io::Error::from_raw_os_error(EIO).to_string()), "{text}");
     }
 
     #[test]
@@ -204,10 +206,10 @@ mod tests {
         outcomes.push(Outcome::Error(ENOSPC));
         let full = segment(&outcomes);
         assert_eq!(full.bytes_per_s(), None);
-        let told = full.measurement_error().unwrap().to_string();
+        let text = full.measurement_error().unwrap().to_string();
         assert!(
-            told.starts_with("1 of 51 reads failed, the first a read of 4096 bytes at offset 204800"),
-            "{told}"
+            text.starts_with("1 of 51 reads failed, the first a read of 4096 bytes at offset 204800"),
+            "{text}"
         );
     }
 

@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use crate::counters::Counters;
-use crate::drive::{Drive, Identity, Kind, Lane, Need};
-use crate::fault::Fault;
+use crate::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
 use crate::io::{Completion, Io, Op, Outcome, Slot};
+use crate::lab_error::LabError;
 use crate::target::{Clock, Geometry, Target};
 use crate::units::Nanos;
 
@@ -77,12 +77,12 @@ impl Memory {
         let range = io.offset..io.offset + u64::from(io.length);
         let bad = self.bad.iter().find(|(bad, _)| bad.start < range.end && range.start < bad.end);
         let outcome = bad.map_or(Outcome::Done, |(_, errno)| Outcome::Error(*errno));
-        let held = &mut self.bytes[range.start as usize..range.end as usize];
+        let stored = &mut self.bytes[range.start as usize..range.end as usize];
         match io.op {
             _ if outcome != Outcome::Done => {}
-            Op::Read => buffer[..held.len()].copy_from_slice(held),
-            Op::Write => held.copy_from_slice(&buffer[..held.len()]),
-            Op::Trim => held.fill(0),
+            Op::Read => buffer[..stored.len()].copy_from_slice(stored),
+            Op::Write => stored.copy_from_slice(&buffer[..stored.len()]),
+            Op::Trim => stored.fill(0),
             Op::Flush => {}
         }
         let moved = outcome.bytes(io.length);
@@ -122,7 +122,7 @@ impl Drive for Memory {
         Some(self.counters)
     }
 
-    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
         let lane = MemoryLane {
             drive: self,
             buffers: vec![Vec::new(); need.depth as usize],
@@ -157,10 +157,10 @@ impl Target for MemoryLane<'_> {
         buffer
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
         for io in batch {
             if self.drive.lost_after.is_some_and(|ios| self.drive.served >= ios) {
-                return Err(Fault::Gone("memory".into()));
+                return Err(LabError::Gone("memory".into()));
             }
             let buffer = &mut self.buffers[io.slot.index()];
             buffer.resize(self.length_max, 0);
@@ -175,7 +175,7 @@ impl Target for MemoryLane<'_> {
         self.queue.last().map(|completion| completion.at)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
         match self.queue.last() {
             Some(first) if first.at <= until => {
                 let now = first.at;

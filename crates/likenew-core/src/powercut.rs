@@ -27,7 +27,7 @@ struct Switch {
 
 /// What a call meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Current {
+enum PowerState {
     On,
     /// The power goes while the call is under way.
     Going,
@@ -41,7 +41,7 @@ impl Power {
     }
 
     /// It stays on from here on.
-    pub fn on(&self) {
+    pub fn switch_on(&self) {
         *self.switch() = Switch { calls: self.calls(), ..Switch::default() };
     }
 
@@ -55,18 +55,18 @@ impl Power {
         self.switch().calls
     }
 
-    fn call(&self) -> Current {
+    fn call(&self) -> PowerState {
         let mut switch = self.switch();
         if switch.is_off {
-            return Current::Off;
+            return PowerState::Off;
         }
         switch.calls += 1;
         if switch.calls_left == Some(0) {
             switch.is_off = true;
-            return Current::Going;
+            return PowerState::Going;
         }
         switch.calls_left = switch.calls_left.map(|left| left - 1);
-        Current::On
+        PowerState::On
     }
 
     fn switch(&self) -> MutexGuard<'_, Switch> {
@@ -85,11 +85,11 @@ pub enum End {
 
 /// A device of whole sectors with a volatile write cache.
 #[derive(Clone, Debug)]
-pub struct Volatile {
+pub struct VolatileDevice {
     power: Power,
     sector: usize,
     /// What is read while the power is on.
-    seen: Sectors,
+    visible: Sectors,
     /// What the medium holds without its cache.
     medium: Sectors,
     /// Writes since the last flush, the oldest first.
@@ -109,7 +109,7 @@ const TORN_MAX: usize = 4;
 /// A torn page of flash takes so much with it.
 const PAGE_BYTES: usize = 16 << 10;
 
-impl Volatile {
+impl VolatileDevice {
     /// A device that holds `content`, in sectors of `sector` bytes.
     ///
     /// # Panics
@@ -117,12 +117,12 @@ impl Volatile {
     pub fn new(content: Vec<u8>, sector: u32, seed: u64, power: &Power) -> Self {
         let sector = sector as usize;
         assert!(sector.is_power_of_two() && content.len().is_multiple_of(sector), "whole sectors");
-        let seen = Sectors { bytes: content, unreadable: BTreeSet::new() };
+        let visible = Sectors { bytes: content, unreadable: BTreeSet::new() };
         Self {
             power: power.clone(),
             sector,
-            medium: seen.clone(),
-            seen,
+            medium: visible.clone(),
+            visible,
             cache: Vec::new(),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
@@ -130,30 +130,30 @@ impl Volatile {
 
     /// What it holds now, for whom knows no power.
     pub fn content(&self) -> &[u8] {
-        &self.seen.bytes
+        &self.visible.bytes
     }
 
     /// Whether it can not be read somewhere in these bytes.
     pub fn is_unreadable(&self, offset: usize, length: usize) -> bool {
         let sectors = offset / self.sector..(offset + length).div_ceil(self.sector);
-        self.seen.unreadable.range(sectors).next().is_some()
+        self.visible.unreadable.range(sectors).next().is_some()
     }
 
     /// Makes one of its sectors unreadable until it is written.
     pub fn spoil(&mut self, sector: usize) {
-        self.seen.unreadable.insert(sector);
+        self.visible.unreadable.insert(sector);
         self.medium.unreadable.insert(sector);
     }
 
     /// Somebody else writes there, and flushes.
     pub fn scribble(&mut self, offset: usize, bytes: &[u8]) {
-        for sectors in [&mut self.seen, &mut self.medium] {
+        for sectors in [&mut self.visible, &mut self.medium] {
             sectors.write(self.sector, offset, bytes);
         }
     }
 
     /// What the end of all calls leaves behind. Call it before the power is on again.
-    pub fn come_back(&mut self, end: End) {
+    pub fn restore_power(&mut self, end: End) {
         if end == End::Killed {
             return;
         }
@@ -179,7 +179,7 @@ impl Volatile {
                 self.tear(&writes);
             }
         }
-        self.seen = self.medium.clone();
+        self.visible = self.medium.clone();
     }
 
     /// One of the sectors that were being written becomes garbage or can not be read, or as many neighbours as share a page of flash.
@@ -191,10 +191,10 @@ impl Volatile {
         let count = if is_page { (PAGE_BYTES / self.sector).min(sectors - first) } else { 1 };
         for number in (offset / self.sector + first..).take(count) {
             let start = number * self.sector;
-            let held = &mut self.medium.bytes[start..start + self.sector];
+            let stored = &mut self.medium.bytes[start..start + self.sector];
             // Some drives mix the old and the new, some give back noise.
             let from = if self.random.random() { 0 } else { self.random.random_range(0..self.sector) };
-            self.random.fill_bytes(&mut held[from..]);
+            self.random.fill_bytes(&mut stored[from..]);
             if self.random.random() {
                 self.medium.unreadable.insert(number);
             } else {
@@ -217,9 +217,9 @@ fn no_power() -> io::Error {
     io::Error::other("there is no power")
 }
 
-impl BlockStore for Volatile {
+impl BlockStore for VolatileDevice {
     fn bytes(&self) -> u64 {
-        self.seen.bytes.len() as u64
+        self.visible.bytes.len() as u64
     }
 
     fn block(&self) -> u32 {
@@ -228,13 +228,13 @@ impl BlockStore for Volatile {
 
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let offset = offset as usize;
-        if self.power.call() != Current::On {
+        if self.power.call() != PowerState::On {
             return Err(no_power());
         }
         if self.is_unreadable(offset, into.len()) {
             return Err(io::Error::from_raw_os_error(5));
         }
-        into.copy_from_slice(&self.seen.bytes[offset..offset + into.len()]);
+        into.copy_from_slice(&self.visible.bytes[offset..offset + into.len()]);
         Ok(())
     }
 
@@ -243,23 +243,23 @@ impl BlockStore for Volatile {
         let whole = offset.is_multiple_of(self.sector) && bytes.len().is_multiple_of(self.sector);
         assert!(whole, "{} bytes at {offset} are no whole sectors of {}", bytes.len(), self.sector);
         let (bytes, ended) = match self.power.call() {
-            Current::Off => return Err(no_power()),
-            Current::On => (bytes, Ok(())),
+            PowerState::Off => return Err(no_power()),
+            PowerState::On => (bytes, Ok(())),
             // Whoever is killed within a call has written a part of it.
-            Current::Going => {
+            PowerState::Going => {
                 let sectors = self.random.random_range(0..=bytes.len() / self.sector);
                 (&bytes[..sectors * self.sector], Err(no_power()))
             }
         };
         if !bytes.is_empty() {
-            self.seen.write(self.sector, offset, bytes);
+            self.visible.write(self.sector, offset, bytes);
             self.cache.push((offset, bytes.to_vec()));
         }
         ended
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.power.call() != Current::On {
+        if self.power.call() != PowerState::On {
             return Err(no_power());
         }
         for (offset, bytes) in self.cache.drain(..) {
@@ -273,8 +273,8 @@ impl BlockStore for Volatile {
 mod tests {
     use super::*;
 
-    fn device(power: &Power, seed: u64) -> Volatile {
-        Volatile::new(vec![1; 64 * 512], 512, seed, power)
+    fn device(power: &Power, seed: u64) -> VolatileDevice {
+        VolatileDevice::new(vec![1; 64 * 512], 512, seed, power)
     }
 
     #[test]
@@ -289,8 +289,8 @@ mod tests {
             power.cut_after(0);
             device.flush().unwrap_err();
             assert!(power.is_off());
-            device.come_back(End::PowerLost);
-            power.on();
+            device.restore_power(End::PowerLost);
+            power.switch_on();
             assert!(device.content()[..8 * 512].iter().all(|byte| *byte == 2));
             assert!(device.content()[16 * 512..].iter().all(|byte| *byte == 1));
             for sector in 8..16 {
@@ -316,8 +316,8 @@ mod tests {
         device.write_at(0, &[2; 512]).unwrap();
         power.cut_after(0);
         assert!(device.read_at(0, &mut [0; 512]).is_err() && device.write_at(0, &[9; 512]).is_err());
-        device.come_back(End::Killed);
-        power.on();
+        device.restore_power(End::Killed);
+        power.switch_on();
         let mut read = [0; 512];
         device.read_at(0, &mut read).unwrap();
         assert_eq!(read, [2; 512]);

@@ -1,8 +1,8 @@
 //! The contract of a question: what to run next, and what the evidence says.
 
 use crate::drive::Identity;
-use crate::look::{Look, Sight};
 use crate::plan::Plan;
+use crate::probe::{Observation, Probe};
 use crate::segment::Segment;
 use crate::target::Geometry;
 use crate::verdict::Findings;
@@ -10,7 +10,7 @@ use crate::workload::Workload;
 
 /// What a question is and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct Descriptor {
     /// As typed on the command line.
     pub name: &'static str,
     /// The question it answers.
@@ -27,9 +27,9 @@ pub enum Step {
     /// Run this and ask again.
     Run(Workload),
     /// Find this out and ask again.
-    Look(Look),
+    Probe(Probe),
     /// There is enough to judge.
-    Enough,
+    Done,
 }
 
 /// How a folder is laid out as a drive before it is opened: so many files, back to back in address order.
@@ -52,50 +52,53 @@ pub struct Evidence {
     pub geometry: Geometry,
     /// What has been run so far, in order.
     pub segments: Vec<Segment>,
-    /// What has been found out so far, in order; [`Sight::after`] says after how many segments.
-    pub sights: Vec<Sight>,
+    /// What has been found out so far, in order; [`Observation::after`] says after how many segments.
+    pub observations: Vec<Observation>,
 }
 
 /// Something that was done with a drive.
 #[derive(Clone, Copy, Debug)]
-pub enum Past<'a> {
+pub enum PastStep<'a> {
     /// A workload was run.
     Segment(&'a Segment),
     /// A look was taken.
-    Sight(&'a Sight),
+    Observation(&'a Observation),
 }
 
 impl Evidence {
     /// Of a drive of which nothing is known yet.
     pub fn new(plan: Plan, identity: Identity, geometry: Geometry) -> Self {
-        Self { plan, identity, geometry, segments: Vec::new(), sights: Vec::new() }
+        Self { plan, identity, geometry, segments: Vec::new(), observations: Vec::new() }
     }
 
     /// Whether nothing was done yet.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty() && self.sights.is_empty()
+        self.segments.is_empty() && self.observations.is_empty()
     }
 
     /// How much was done: workloads and looks.
     pub fn steps(&self) -> usize {
-        self.segments.len() + self.sights.len()
+        self.segments.len() + self.observations.len()
     }
 
     /// Everything that was done, in order.
-    pub fn past(&self) -> impl Iterator<Item = Past<'_>> {
-        past(&self.segments, &self.sights)
+    pub fn history(&self) -> impl Iterator<Item = PastStep<'_>> {
+        history(&self.segments, &self.observations)
     }
 }
 
 /// Segments and sights in the order in which they came to be.
-pub fn past<'a>(segments: &'a [Segment], sights: &'a [Sight]) -> impl Iterator<Item = Past<'a>> {
-    let mut sights = sights.iter().peekable();
+pub fn history<'a>(
+    segments: &'a [Segment],
+    observations: &'a [Observation],
+) -> impl Iterator<Item = PastStep<'a>> {
+    let mut observations = observations.iter().peekable();
     let mut segments = segments.iter().enumerate().peekable();
     std::iter::from_fn(move || {
         let run = segments.peek().map_or(usize::MAX, |(index, _)| *index);
-        match sights.next_if(|sight| sight.after <= run) {
-            Some(sight) => Some(Past::Sight(sight)),
-            None => segments.next().map(|(_, segment)| Past::Segment(segment)),
+        match observations.next_if(|observation| observation.after <= run) {
+            Some(observation) => Some(PastStep::Observation(observation)),
+            None => segments.next().map(|(_, segment)| PastStep::Segment(segment)),
         }
     })
 }
@@ -104,22 +107,22 @@ pub fn past<'a>(segments: &'a [Segment], sights: &'a [Sight]) -> impl Iterator<I
 /// evidence alone, so a run can be resumed and judged again from its folder.
 pub trait Procedure {
     /// What it asks and costs.
-    fn card(&self) -> &'static Card;
+    fn descriptor(&self) -> &'static Descriptor;
 
     /// How a folder has to be laid out for it; other targets ignore this.
     fn layout(&self) -> Layout;
 
     /// Whether what it writes has to be agreed to on a real drive, however little it is.
-    fn always_asks(&self) -> bool {
+    fn always_confirms(&self) -> bool {
         false
     }
 
     /// Whether it only looks and does no I/O, so that no file of a folder has to be made for it.
-    fn only_looks(&self) -> bool {
+    fn only_probes(&self) -> bool {
         false
     }
 
-    /// What to run next. What that comes to before it is run, [`crate::rehearsal`] says.
+    /// What to run next. What that comes to before it is run, [`crate::dry_run`] says.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.

@@ -65,7 +65,7 @@ pub enum Role {
     /// Built on others: device mapper, RAID.
     Layer,
     /// A file (loop) or memory (ram, zram) that looks like one.
-    Stand,
+    Virtual,
 }
 
 /// One line of what carries what.

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::busy;
 use crate::counters::Counters;
 use crate::damage::Damage;
-use crate::drive::Accounting;
+use crate::drive::FlashCounters;
 use crate::io::{Op, Outcome};
 use crate::recorder::{Recorder, Stop};
-use crate::replayed::Replayed;
+use crate::replay_record::ReplayRecord;
 use crate::sample::Sample;
 use crate::tally::{Latencies, Tally};
 use crate::target::Health;
@@ -24,9 +24,9 @@ pub struct Segment {
     /// What was run.
     pub workload: Workload,
     /// When it began on the drive's clock.
-    pub began: Nanos,
+    pub started_at: Nanos,
     /// When its last I/O ended on the drive's clock.
-    pub ended: Nanos,
+    pub ended_at: Nanos,
     /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for several. Zero where
     /// that was not recorded, as in what other programs measured.
     #[serde(default)]
@@ -35,33 +35,33 @@ pub struct Segment {
     pub stop: Stop,
     /// One for each operation of each stream that occurred, by stream, then op.
     pub tallies: Vec<Tally>,
-    /// Along time since `began`, in nanoseconds.
+    /// Along time since `started_at`, in nanoseconds.
     pub seconds: Windows,
-    /// Along bytes moved since `began`, as wide as [`Workload::window`] says at first.
+    /// Along bytes moved since `started_at`, as wide as [`Workload::window`] says at first.
     pub gigabytes: Windows,
     /// The slowest I/Os, slowest first; at most [`Segment::SLOWEST_MAX`].
     pub slowest: Vec<Sample>,
     /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
-    pub refused: Vec<Sample>,
+    pub refused_ios: Vec<Sample>,
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
     /// Of a recording: what became of its I/Os, beside what the recording says of the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replayed: Option<Replayed>,
+    pub replay_record: Option<ReplayRecord>,
     /// Whether the run was interrupted before this and went on with it, on a clock of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub after_break: bool,
+    pub after_interruption: bool,
     /// Before the first I/O.
     pub health_before: Health,
     /// After the last one.
     pub health_after: Health,
     /// A simulated drive's own books after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accounting: Option<Accounting>,
+    pub accounting: Option<FlashCounters>,
     /// What the system counted at the device meanwhile, others' I/O included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counted: Option<Counters>,
+    pub device_counters: Option<Counters>,
     /// What was read where stamped sectors belong; absent where nothing was to be checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
@@ -75,17 +75,17 @@ impl Segment {
 
     /// From the start to the end of the last I/O.
     pub fn elapsed(&self) -> Nanos {
-        self.ended - self.began
+        self.ended_at - self.started_at
     }
 
     /// Bytes moved by this operation, over all streams.
     pub fn bytes(&self, op: Op) -> u64 {
-        self.of(op).map(|tally| tally.bytes).sum()
+        self.tallies_of(op).map(|tally| tally.bytes).sum()
     }
 
     /// I/Os of this operation, over all streams.
     pub fn ios(&self, op: Op) -> u64 {
-        self.of(op).map(|tally| tally.ios).sum()
+        self.tallies_of(op).map(|tally| tally.ios).sum()
     }
 
     /// I/Os that the drive refused or cut short.
@@ -103,7 +103,7 @@ impl Segment {
     /// One operation over all streams, as one.
     pub fn total_of(&self, op: Op) -> Tally {
         let mut total = Tally::new(0, op);
-        self.of(op).for_each(|tally| total.merge(tally));
+        self.tallies_of(op).for_each(|tally| total.merge(tally));
         total
     }
 
@@ -113,11 +113,11 @@ impl Segment {
     }
 
     /// Whether it was assumed in a rehearsal, which has counts and no latencies, and not measured.
-    pub fn was_rehearsed(&self) -> bool {
+    pub fn is_dry_run(&self) -> bool {
         self.tallies.iter().any(|tally| tally.ios > 0 && tally.latency.count() == 0)
     }
 
-    fn of(&self, op: Op) -> impl Iterator<Item = &Tally> {
+    fn tallies_of(&self, op: Op) -> impl Iterator<Item = &Tally> {
         self.tallies.iter().filter(move |tally| tally.op == op)
     }
 }
@@ -128,12 +128,12 @@ pub struct SegmentRecorder {
     seconds: Windows,
     gigabytes: Windows,
     slowest: Slowest,
-    refused: Vec<Sample>,
+    refused_ios: Vec<Sample>,
     samples: Vec<Sample>,
     samples_max: usize,
-    errors_left: u64,
-    began: Nanos,
-    ended: Nanos,
+    errors_allowed: u64,
+    started_at: Nanos,
+    ended_at: Nanos,
     busy: Nanos,
     bytes: u64,
 }
@@ -151,12 +151,12 @@ impl Default for SegmentRecorder {
             seconds: Windows::new(WINDOW_NS),
             gigabytes: Windows::new(WINDOW_BYTES),
             slowest: Slowest::default(),
-            refused: Vec::new(),
+            refused_ios: Vec::new(),
             samples: Vec::new(),
             samples_max: 0,
-            errors_left: ERRORS_MAX,
-            began: Nanos::ZERO,
-            ended: Nanos::ZERO,
+            errors_allowed: ERRORS_MAX,
+            started_at: Nanos::ZERO,
+            ended_at: Nanos::ZERO,
             busy: Nanos::ZERO,
             bytes: 0,
         }
@@ -171,7 +171,7 @@ impl Recorder for SegmentRecorder {
         }
         self.samples_max = workload.samples as usize;
         self.samples.reserve_exact(self.samples_max);
-        (self.began, self.ended) = (at, at);
+        (self.started_at, self.ended_at) = (at, at);
     }
 
     fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
@@ -181,7 +181,7 @@ impl Recorder for SegmentRecorder {
             let tally = &mut self.tallies[usize::from(sample.stream)][sample.op.index()];
             tally.get_or_insert_with(|| Box::new(Tally::new(sample.stream, sample.op))).add(sample);
             let (bytes, latency) = (sample.bytes(), sample.latency());
-            self.seconds.add(sample.done.since(self.began).0, bytes, latency, sample.done);
+            self.seconds.add(sample.done.since(self.started_at).0, bytes, latency, sample.done);
             self.gigabytes.add(self.bytes, bytes, latency, sample.done);
             self.bytes += bytes;
             self.slowest.add(sample, latency);
@@ -199,7 +199,7 @@ impl Recorder for SegmentRecorder {
     }
 
     fn end(&mut self, at: Nanos) {
-        self.ended = at;
+        self.ended_at = at;
     }
 }
 
@@ -213,8 +213,8 @@ impl SegmentRecorder {
     #[cold]
     fn refuse(&mut self, sample: &Sample, errno: i32) -> ControlFlow<Stop> {
         self.keep_refused(sample);
-        self.errors_left = self.errors_left.saturating_sub(1);
-        if self.errors_left == 0 || !sample.outcome.is_about_the_medium() {
+        self.errors_allowed = self.errors_allowed.saturating_sub(1);
+        if self.errors_allowed == 0 || !sample.outcome.is_about_the_medium() {
             return ControlFlow::Break(Stop::Failed { op: sample.op, offset: sample.offset, errno });
         }
         ControlFlow::Continue(())
@@ -222,8 +222,8 @@ impl SegmentRecorder {
 
     #[cold]
     fn keep_refused(&mut self, sample: &Sample) {
-        if self.refused.len() < Segment::REFUSED_MAX {
-            self.refused.push(*sample);
+        if self.refused_ios.len() < Segment::REFUSED_MAX {
+            self.refused_ios.push(*sample);
         }
     }
 
@@ -238,22 +238,22 @@ impl SegmentRecorder {
         whole.tallies.iter_mut().flatten().flatten().for_each(|tally| tally.latency.compact());
         Segment {
             workload: workload.clone(),
-            began: whole.began,
-            ended: whole.ended,
-            busy: busy::of_lanes(&busy, whole.ended.since(whole.began)),
+            started_at: whole.started_at,
+            ended_at: whole.ended_at,
+            busy: busy::of_lanes(&busy, whole.ended_at.since(whole.started_at)),
             stop,
             tallies: whole.tallies.into_iter().flatten().flatten().map(|tally| *tally).collect(),
             seconds: whole.seconds,
             gigabytes: whole.gigabytes,
             slowest: whole.slowest.sorted(),
-            refused: whole.refused,
+            refused_ios: whole.refused_ios,
             samples: whole.samples,
-            replayed: None,
-            after_break: false,
+            replay_record: None,
+            after_interruption: false,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
-            counted: None,
+            device_counters: None,
             damage: None,
         }
     }
@@ -270,41 +270,41 @@ impl SegmentRecorder {
         }
         self.seconds.merge(other.seconds);
         self.gigabytes.merge(other.gigabytes);
-        other.slowest.kept.iter().for_each(|sample| self.slowest.add(sample, sample.latency()));
-        self.refused.extend(other.refused);
-        self.refused.truncate(Segment::REFUSED_MAX);
+        other.slowest.samples.iter().for_each(|sample| self.slowest.add(sample, sample.latency()));
+        self.refused_ios.extend(other.refused_ios);
+        self.refused_ios.truncate(Segment::REFUSED_MAX);
         self.samples.extend(other.samples);
         self.samples.sort_by_key(|sample| sample.done);
         self.samples.truncate(self.samples_max);
-        self.began = self.began.min(other.began);
-        self.ended = self.ended.max(other.ended);
+        self.started_at = self.started_at.min(other.started_at);
+        self.ended_at = self.ended_at.max(other.ended_at);
     }
 }
 
 /// The slowest samples so far. `floor` is the latency that a newcomer has to exceed once the list is full.
 #[derive(Default)]
 struct Slowest {
-    kept: Vec<Sample>,
+    samples: Vec<Sample>,
     floor: Nanos,
 }
 
 impl Slowest {
     #[inline]
     fn add(&mut self, sample: &Sample, latency: Nanos) {
-        if self.kept.len() < Segment::SLOWEST_MAX || latency > self.floor {
+        if self.samples.len() < Segment::SLOWEST_MAX || latency > self.floor {
             self.insert(sample, latency);
         }
     }
 
     fn insert(&mut self, sample: &Sample, latency: Nanos) {
-        let at = self.kept.partition_point(|kept| kept.latency() >= latency);
-        self.kept.insert(at, *sample);
-        self.kept.truncate(Segment::SLOWEST_MAX);
-        self.floor = self.kept.last().map_or(Nanos::ZERO, Sample::latency);
+        let at = self.samples.partition_point(|kept| kept.latency() >= latency);
+        self.samples.insert(at, *sample);
+        self.samples.truncate(Segment::SLOWEST_MAX);
+        self.floor = self.samples.last().map_or(Nanos::ZERO, Sample::latency);
     }
 
     fn sorted(self) -> Vec<Sample> {
-        self.kept
+        self.samples
     }
 }
 
@@ -315,7 +315,7 @@ mod tests {
 
     fn workload() -> Workload {
         let stream =
-            toml::from_str("op = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.closed.depth = 1")
+            toml::from_str("op = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.closed.depth = 1")
                 .unwrap();
         Workload { lanes: 2, ..Workload::new("w", Until::ops(1), vec![stream]) }
     }
@@ -374,8 +374,12 @@ mod tests {
                 recorder
             });
             let segment = SegmentRecorder::join(lanes.collect(), &workload, Stop::Reached);
-            let kept: Vec<u64> = segment.samples.iter().map(|sample| sample.done.0).collect();
-            assert_eq!(kept, (0..u64::from(asked.min(200))).collect::<Vec<_>>(), "the first of both lanes");
+            let samples: Vec<u64> = segment.samples.iter().map(|sample| sample.done.0).collect();
+            assert_eq!(
+                samples,
+                (0..u64::from(asked.min(200))).collect::<Vec<_>>(),
+                "the first of both lanes"
+            );
             let text = serde_json::to_string(&segment).unwrap();
             assert_eq!(text.contains("\"samples\":["), asked > 0);
             assert_eq!(serde_json::from_str::<Segment>(&text).unwrap(), segment);
@@ -393,12 +397,12 @@ mod tests {
         let mut recorder = SegmentRecorder::default();
         recorder.begin(&workload(), Nanos::ZERO);
         assert!(recorder.record(&[sample(1, Outcome::Short(512))]).is_continue());
-        assert_eq!(recorder.refused.len(), 1, "what was cut short is named, too");
+        assert_eq!(recorder.refused_ios.len(), 1, "what was cut short is named, too");
         let mut recorder = SegmentRecorder::default();
         recorder.begin(&workload(), Nanos::ZERO);
         let failed = Stop::Failed { op: Op::Read, offset: 7, errno: 19 };
         assert_eq!(recorder.record(&[sample(7, Outcome::Error(19))]), ControlFlow::Break(failed));
         let segment = SegmentRecorder::join(vec![recorder], &workload(), failed);
-        assert_eq!((segment.errors(), segment.refused.len(), segment.bytes(Op::Read)), (1, 1, 0));
+        assert_eq!((segment.errors(), segment.refused_ios.len(), segment.bytes(Op::Read)), (1, 1, 0));
     }
 }

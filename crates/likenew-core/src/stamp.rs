@@ -171,7 +171,7 @@ mod tests {
 
     const STAMP: Stamp = Stamp { key: 7, pass: 2 };
 
-    fn filled(stamp: Stamp, address: u64, sectors: usize) -> Vec<u8> {
+    fn stamped_bytes(stamp: Stamp, address: u64, sectors: usize) -> Vec<u8> {
         let mut buffer = vec![0; sectors * SECTOR];
         stamp.fill(address, &mut buffer);
         buffer
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn a_sector_says_what_it_is_wherever_it_was_filled() {
-        let together = filled(STAMP, 1 << 40, 8);
+        let together = stamped_bytes(STAMP, 1 << 40, 8);
         for (index, sector) in together.as_chunks::<SECTOR>().0.iter().enumerate() {
             let address = (1 << 40) + (index * SECTOR) as u64;
-            assert_eq!(filled(STAMP, address, 1), sector);
+            assert_eq!(stamped_bytes(STAMP, address, 1), sector);
             assert_eq!(Label::read(sector), Some(Label { address, stamp: STAMP }));
             assert!(STAMP.is_intact(address, sector));
             assert_eq!(STAMP.different_bits(address, sector), 0);
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_form_stays_what_it_is() {
         // What an earlier version has written is read by a later one; otherwise the magic number has to change.
-        let sector = filled(STAMP, 4096, 1);
+        let sector = stamped_bytes(STAMP, 4096, 1);
         assert_eq!(&sector[..8], b"LIKENEW1");
         assert_eq!(sector[8..32], [4096u64, 7, 2].map(u64::to_le_bytes).concat());
         let sum = sector.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn no_compressor_shortens_them() {
-        let sectors = filled(STAMP, 0, 2048);
+        let sectors = stamped_bytes(STAMP, 0, 2048);
         let mut counts = [0u32; 256];
         let bodies = sectors.as_chunks::<SECTOR>().0.iter().flat_map(|sector| &sector[40..]);
         bodies.for_each(|byte| counts[usize::from(*byte)] += 1);
@@ -229,7 +229,7 @@ mod tests {
             at in 0usize..4 * SECTOR, change in 1u8..,
         ) {
             let (stamp, address) = (Stamp { key, pass }, sector * SECTOR as u64);
-            let mut buffer = filled(stamp, address, 4);
+            let mut buffer = stamped_bytes(stamp, address, 4);
             prop_assert!(stamp.is_intact(address, &buffer));
             buffer[at] ^= change;
             prop_assert!(!stamp.is_intact(address, &buffer));
@@ -240,7 +240,7 @@ mod tests {
 
         #[test]
         fn another_address_run_or_pass_is_another_sector(address in 0u64..1 << 40, by in 1u64..1 << 40) {
-            let sector = filled(STAMP, address * 512, 1);
+            let sector = stamped_bytes(STAMP, address * 512, 1);
             prop_assert!(!STAMP.is_intact((address + by) * 512, &sector));
             let far = STAMP.different_bits((address + by) * 512, sector.as_chunks().0.first().unwrap());
             // 472 bytes that have nothing to do with each other differ in half of their bits.

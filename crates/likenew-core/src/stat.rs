@@ -62,10 +62,10 @@ impl OpStat {
 
     fn since(&self, earlier: &Self) -> Option<Self> {
         Some(Self {
-            ios: apart(self.ios, earlier.ios)?,
-            merged: apart(self.merged, earlier.merged)?,
-            sectors: apart(self.sectors, earlier.sectors)?,
-            ms: apart(self.ms, earlier.ms)?,
+            ios: counter_delta(self.ios, earlier.ios)?,
+            merged: counter_delta(self.merged, earlier.merged)?,
+            sectors: counter_delta(self.sectors, earlier.sectors)?,
+            ms: counter_delta(self.ms, earlier.ms)?,
         })
     }
 
@@ -83,7 +83,7 @@ impl OpStat {
 
 impl Stat {
     /// What is counted of an operation; nothing where the kernel does not count it.
-    pub fn of(&self, op: Op) -> Option<&OpStat> {
+    pub fn op_stat(&self, op: Op) -> Option<&OpStat> {
         match op {
             Op::Read => Some(&self.read),
             Op::Write => Some(&self.write),
@@ -108,8 +108,8 @@ impl Stat {
             discard: optional(&self.discard, &earlier.discard)?,
             flush: optional(&self.flush, &earlier.flush)?,
             in_flight: self.in_flight,
-            busy_ms: apart(self.busy_ms, earlier.busy_ms)?,
-            weighted_ms: apart(self.weighted_ms, earlier.weighted_ms)?,
+            busy_ms: counter_delta(self.busy_ms, earlier.busy_ms)?,
+            weighted_ms: counter_delta(self.weighted_ms, earlier.weighted_ms)?,
         })
     }
 
@@ -125,10 +125,10 @@ impl Stat {
 }
 
 /// From one count to a later one of the same kind, over at most one wrap at 2³².
-fn apart(now: u64, then: u64) -> Option<u64> {
+fn counter_delta(now: u64, then: u64) -> Option<u64> {
     const WIDTH: u64 = 1 << 32;
     match now.checked_sub(then) {
-        Some(apart) => Some(apart),
+        Some(counter_delta) => Some(counter_delta),
         None if then < WIDTH && then - now > WIDTH / 2 => Some(now + WIDTH - then),
         None => None,
     }
@@ -144,12 +144,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wrap_is_told_from_a_new_beginning() {
+    fn a_wrap_is_distinguished_from_a_new_beginning() {
         let before = reads(4_000_000_000, 8_000_000_000, u64::from(u32::MAX) - 9);
         let after = reads(4_000_000_100, 8_000_000_800, 20);
-        let apart = after.since(&before).unwrap();
+        let counter_delta = after.since(&before).unwrap();
         assert_eq!(
-            (apart.read.ios, apart.read.bytes(), apart.read.ms, apart.busy_ms),
+            (
+                counter_delta.read.ios,
+                counter_delta.read.bytes(),
+                counter_delta.read.ms,
+                counter_delta.busy_ms
+            ),
             (100, 800 * 512, 30, 30)
         );
         assert_eq!(reads(5, 40, 1).since(&reads(1000, 8000, 70)), None, "a drive that was plugged in again");
@@ -163,7 +168,7 @@ mod tests {
         assert_eq!(new.since(&old).unwrap().discard, None);
         assert_eq!(new.since(&new).unwrap().discard, Some(OpStat::default()));
         assert!(new.since(&new).unwrap().is_zero() && !new.is_zero());
-        assert_eq!((new.of(Op::Trim).map(|count| count.ios), new.of(Op::Flush)), (Some(9), None));
+        assert_eq!((new.op_stat(Op::Trim).map(|count| count.ios), new.op_stat(Op::Flush)), (Some(9), None));
     }
 
     #[test]
@@ -180,7 +185,7 @@ mod tests {
         #[test]
         fn counting_on_is_found_again(start in any::<u32>(), more in 0u32..1 << 31) {
             let wrapped = u64::from(start.wrapping_add(more));
-            prop_assert_eq!(apart(wrapped, u64::from(start)), Some(u64::from(more)));
+            prop_assert_eq!(counter_delta(wrapped, u64::from(start)), Some(u64::from(more)));
         }
     }
 }

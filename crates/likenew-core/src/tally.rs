@@ -214,7 +214,7 @@ impl Tally {
     }
 
     /// I/Os that moved all that was asked for: what was refused or cut short is answered fast, and is no speed.
-    pub fn done(&self) -> u64 {
+    pub fn done_ios(&self) -> u64 {
         self.ios.saturating_sub(self.errors).saturating_sub(self.short)
     }
 
@@ -247,7 +247,7 @@ mod tests {
             });
         }
         assert_eq!((tally.ios, tally.bytes, tally.short, tally.errors), (3, 4608, 1, 1));
-        assert_eq!(tally.done(), 1);
+        assert_eq!(tally.done_ios(), 1);
         assert_eq!(tally.latency_ns_mean(), 7000.0 / 3.0);
         let text = serde_json::to_string(&tally).unwrap();
         assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), tally);

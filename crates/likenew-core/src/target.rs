@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::drive::Accounting;
-use crate::fault::Fault;
+use crate::drive::FlashCounters;
 use crate::io::{Completion, Io, Slot};
+use crate::lab_error::LabError;
 use crate::units::Nanos;
 
 /// Whose time a target keeps.
@@ -58,7 +58,7 @@ pub struct Health {
 
 /// One lane of a drive: serves I/O, and owns the clock.
 ///
-/// The loop owns at most `depth` slots of a lane (see [`crate::drive::Need`]). All times are on one clock that
+/// The loop owns at most `depth` slots of a lane (see [`crate::drive::LaneRequirements`]). All times are on one clock that
 /// starts when the drive is opened and is common to all lanes of it. The laws in [`crate::laws`] hold.
 pub trait Target {
     /// What it is. Constant while it is open.
@@ -74,14 +74,14 @@ pub trait Target {
     ///
     /// # Errors
     /// The lab failed. A drive that refuses an I/O answers with a completion.
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault>;
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError>;
 
     /// Lets time pass until at least one I/O has ended, or until `until`, whichever is first, and appends every
     /// completion there is by then to `done`, in order of time. Without I/O in flight it rests until `until`.
     ///
     /// # Errors
     /// The lab failed.
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault>;
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError>;
 
     /// What can be known of the drive's state now.
     fn health(&mut self) -> Health {
@@ -94,8 +94,8 @@ pub trait Target {
         None
     }
 
-    /// A simulated drive's own books by now ([`crate::drive::Drive::accounting`]).
-    fn accounting(&self) -> Option<Accounting> {
+    /// Counters of a simulated drive so far ([`crate::drive::Drive::flash_counters`]).
+    fn flash_counters(&self) -> Option<FlashCounters> {
         None
     }
 }

@@ -10,7 +10,7 @@ pub struct TrimPath {
     /// From the top to the medium; below an array come its members, one after the other.
     pub layers: Vec<Layer>,
     /// Whether TRIM is sent as soon as something is deleted (a mount with `discard`); unknown where nothing is mounted.
-    pub at_once: Option<bool>,
+    pub immediate: Option<bool>,
     /// Whether the medium rotates.
     pub rotates: Option<bool>,
     /// Bytes of the medium.
@@ -45,7 +45,7 @@ pub struct Layer {
 
 /// What a drive says of itself. Each of it may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claims {
+pub struct TrimCapabilities {
     /// Whether it knows TRIM (ATA: word 169 of IDENTIFY DEVICE; SCSI: LBPU; NVMe: Dataset Management).
     pub trims: Option<bool>,
     /// What it promises that trimmed addresses read as.
@@ -93,32 +93,32 @@ impl ReadBack {
 
 /// What came of a [`ReadBack`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReadBackSeen {
+pub struct ReadBackResult {
     /// Bytes that were written.
     pub bytes_written: u64,
     /// How the drive was told.
-    pub sent: Sent,
+    pub sent: TrimReport,
     /// What could not be read, and why: a sentence without a full stop. Then none of the contents below is known.
-    pub not_read: Option<String>,
+    pub read_error: Option<String>,
     /// Both halves as they were read before anything was given up: all pattern, or the addresses are not those of the file.
-    pub written: Option<Content>,
+    pub before_release: Option<Content>,
     /// The half that was given up, after TRIM was sent.
-    pub released: Option<Content>,
+    pub released_half: Option<Content>,
     /// The same after a while, where the old pattern had still been there.
-    pub later: Option<Content>,
+    pub released_half_later: Option<Content>,
     /// The half that was kept, after TRIM was sent: all pattern, or something went wrong.
-    pub kept: Option<Content>,
+    pub kept_half: Option<Content>,
     /// Latencies of single reads in the kept half, in nanoseconds, in turn with …
     pub probes_kept_ns: Vec<u64>,
     /// … those in the half that was given up.
     pub probes_released_ns: Vec<u64>,
     /// What the drive counted as in use.
-    pub allocated: Option<Allocated>,
+    pub allocated: Option<AllocationChange>,
 }
 
 /// Bytes that a drive counts as in use, before and after some were given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Allocated {
+pub struct AllocationChange {
     /// Before.
     pub before_bytes: u64,
     /// After.
@@ -129,25 +129,25 @@ pub struct Allocated {
 
 /// How a drive was told that a range holds nothing of use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct TrimReport {
     /// By which means.
-    pub means: Means,
+    pub means: TrimMethod,
     /// Bytes that were given up.
     pub bytes: u64,
     /// Bytes that the means says were sent, where it says so.
     pub accepted_bytes: Option<u64>,
     /// How long that took; of a file system that sends TRIM by itself, the wait for it.
-    pub took: Nanos,
+    pub elapsed: Nanos,
     /// Why nothing could be sent: a sentence without a full stop.
-    pub refused: Option<String>,
+    pub refusal: Option<String>,
     /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
-    pub counted: Vec<Counted>,
+    pub discard_counters: Vec<DiscardCounters>,
 }
 
 /// The means by which a drive is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Means {
+pub enum TrimMethod {
     /// None.
     #[default]
     Nothing,
@@ -161,7 +161,7 @@ pub enum Means {
 
 /// How far a device's discard counters moved (Documentation/block/stat.rst of the Linux sources).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct DiscardCounters {
     /// The device.
     pub device: String,
     /// Discards that ended.
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contents_are_told_apart() {
+    fn contents_are_distinguished() {
         let mut bytes = vec![0; 5 * UNIT];
         pattern(7, 100, &mut bytes[..2 * UNIT]);
         bytes[3 * UNIT..4 * UNIT].fill(0xFF);

@@ -41,7 +41,7 @@ pub struct Verdict {
     /// The number behind it, if there is one.
     pub estimate: Option<Estimate>,
     /// The evidence, in sentences.
-    pub because: Vec<String>,
+    pub evidence: Vec<String>,
     /// What limits it, in sentences.
     pub caveats: Vec<String>,
 }
@@ -50,13 +50,13 @@ impl Verdict {
     /// A claim without estimate or evidence yet.
     pub fn new(claim: impl Into<String>, standing: Standing) -> Self {
         let claim = claim.into();
-        Self { claim, standing, problem: false, estimate: None, because: Vec::new(), caveats: Vec::new() }
+        Self { claim, standing, problem: false, estimate: None, evidence: Vec::new(), caveats: Vec::new() }
     }
 
     /// Adds a sentence of evidence.
     #[must_use]
-    pub fn because(mut self, sentence: impl Into<String>) -> Self {
-        self.because.push(sentence.into());
+    pub fn with_evidence(mut self, sentence: impl Into<String>) -> Self {
+        self.evidence.push(sentence.into());
         self
     }
 
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_stands_in_the_json() {
+    fn what_is_reported_stands_in_the_json() {
         let x = Axis::new("block size", "bytes").logarithmic();
         let series = Series::new("t", Shape::Heat, x, Axis::new("speed", "bytes/s"))
             .rows("depth")

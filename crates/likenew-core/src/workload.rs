@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
+use crate::access_pattern::AccessPattern;
 use crate::io::DataClass;
 use crate::mix::Mix;
-use crate::place::Place;
-use crate::recorded::Recorded;
+use crate::replay_spec::ReplaySpec;
 use crate::size::Size;
 use crate::stamp::SECTOR;
 use crate::target::Geometry;
@@ -20,7 +20,7 @@ pub struct Workload {
     /// What reports call it, such as `RND4K Q32T1 read #2`.
     pub name: String,
     /// Copies of every stream, each on a thread of its own where the drive has lanes for them.
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     pub lanes: u32,
     /// When it ends.
     pub until: Until,
@@ -37,7 +37,7 @@ pub struct Workload {
     /// Whether its I/Os go past the page cache, through it, or nowhere.
     #[serde(default, skip_serializing_if = "Access::is_direct")]
     pub access: Access,
-    /// It reads the owner's files that [`Look::OldFiles`](crate::look::Look::OldFiles) has found, at addresses of their own.
+    /// It reads the owner's files that [`Probe::OldFiles`](crate::probe::Probe::OldFiles) has found, at addresses of their own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_files: bool,
     /// It begins with nothing of our own files in the page cache: they are made durable and dropped from it, before its time
@@ -49,7 +49,7 @@ pub struct Workload {
     pub flush: bool,
     /// I/Os out of a recording, instead of streams. It ends with the recording, where no bound is reached before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Box<Recorded>>,
+    pub replay_spec: Option<Box<ReplaySpec>>,
     /// What runs side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
@@ -64,9 +64,9 @@ pub struct Stream {
     /// How long.
     pub size: Size,
     /// Where.
-    pub place: Place,
+    pub pattern: AccessPattern,
     /// When.
-    pub pace: Pace,
+    pub arrival: Arrival,
     /// What the written bytes are like; of stamped data also what is expected where it reads.
     #[serde(default = "random")]
     pub data: DataClass,
@@ -75,7 +75,7 @@ pub struct Stream {
 /// When the I/Os of a stream leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Pace {
+pub enum Arrival {
     /// The next leaves as soon as fewer than `depth` are in flight.
     Closed {
         /// I/Os in flight.
@@ -88,14 +88,14 @@ pub enum Pace {
         per_second: f64,
         /// How arrivals are spaced.
         #[serde(default)]
-        arrivals: Arrivals,
+        inter_arrival: InterArrival,
         /// I/Os in flight at most.
         depth_max: u32,
     },
     /// The streams of this pace take turns within one pace: which of them has the next I/O is drawn like a card from a
     /// shuffled deck that holds `weight` cards of each. So their proportions hold whatever the drive does, and after as
     /// many I/Os as there are cards each stream has had exactly its `weight`. All of them say the same `depth` and rate.
-    Turns {
+    Interleaved {
         /// Cards of this stream in the deck.
         weight: u32,
         /// I/Os of all of them in flight at most.
@@ -110,7 +110,7 @@ pub enum Pace {
 /// How the arrivals of an open pace are spaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Arrivals {
+pub enum InterArrival {
     /// At equal distances.
     #[default]
     Even,
@@ -118,19 +118,19 @@ pub enum Arrivals {
     Poisson,
 }
 
-impl Pace {
+impl Arrival {
     /// I/Os in flight at most; of streams that take turns, those of all of them.
     pub fn depth(&self) -> u32 {
         match self {
-            Self::Closed { depth } | Self::Turns { depth, .. } => *depth,
+            Self::Closed { depth } | Self::Interleaved { depth, .. } => *depth,
             Self::Open { depth_max, .. } => *depth_max,
         }
     }
 
     /// What streams that take turns have in common; none of the others.
-    fn turns(&self) -> Option<(u32, Option<f64>)> {
+    fn interleaving(&self) -> Option<(u32, Option<f64>)> {
         match self {
-            Self::Turns { depth, per_second, .. } => Some((*depth, *per_second)),
+            Self::Interleaved { depth, per_second, .. } => Some((*depth, *per_second)),
             Self::Closed { .. } | Self::Open { .. } => None,
         }
     }
@@ -140,12 +140,12 @@ impl Pace {
         match self {
             Self::Closed { .. } => None,
             Self::Open { per_second, .. } => Some(*per_second),
-            Self::Turns { per_second, .. } => *per_second,
+            Self::Interleaved { per_second, .. } => *per_second,
         }
     }
 }
 
-fn one() -> u32 {
+fn default_one() -> u32 {
     1
 }
 
@@ -176,7 +176,7 @@ impl Workload {
             old_files: false,
             cold: false,
             flush: false,
-            recorded: None,
+            replay_spec: None,
             streams,
         }
     }
@@ -189,21 +189,21 @@ impl Workload {
     /// Whether any stream changes what the drive holds.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.writes())
-            || self.recorded.as_deref().is_some_and(Recorded::writes)
+            || self.replay_spec.as_deref().is_some_and(ReplaySpec::writes)
     }
 
     /// Whether it leaves the drive alone.
     pub fn is_rest(&self) -> bool {
-        self.streams.is_empty() && self.recorded.is_none()
+        self.streams.is_empty() && self.replay_spec.is_none()
     }
 
     /// Streams that its samples may have.
     pub fn stream_count(&self) -> usize {
-        self.recorded.as_deref().map_or(self.streams.len(), Recorded::streams)
+        self.replay_spec.as_deref().map_or(self.streams.len(), ReplaySpec::streams)
     }
 
     /// Whether its I/Os are meant to reach the drive, however many of them memory answers.
-    pub fn reaches_the_drive(&self) -> bool {
+    pub fn reaches_drive(&self) -> bool {
         self.access != Access::Null
     }
 
@@ -226,19 +226,19 @@ impl Workload {
 
     /// Streams that take turns are in flight together.
     fn depth_of_all(&self) -> u64 {
-        let turns = self.streams.iter().find_map(|stream| stream.pace.turns());
-        let alone = self.streams.iter().filter(|stream| stream.pace.turns().is_none());
-        alone.map(|stream| u64::from(stream.pace.depth())).sum::<u64>()
+        let turns = self.streams.iter().find_map(|stream| stream.arrival.interleaving());
+        let alone = self.streams.iter().filter(|stream| stream.arrival.interleaving().is_none());
+        alone.map(|stream| u64::from(stream.arrival.depth())).sum::<u64>()
             + turns.map_or(0, |(depth, _)| depth.into())
-            + self.recorded.as_deref().map_or(0, |recorded| recorded.depth.into())
+            + self.replay_spec.as_deref().map_or(0, |replay_spec| replay_spec.depth.into())
     }
 
     /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their weights; others
     /// are taken for equals.
     pub fn stream_shares(&self) -> Vec<f64> {
-        let weight = |stream: &Stream| match stream.pace {
-            Pace::Turns { weight, .. } => Some(f64::from(weight)),
-            Pace::Closed { .. } | Pace::Open { .. } => None,
+        let weight = |stream: &Stream| match stream.arrival {
+            Arrival::Interleaved { weight, .. } => Some(f64::from(weight)),
+            Arrival::Closed { .. } | Arrival::Open { .. } => None,
         };
         let weights: Vec<f64> = self.streams.iter().filter_map(weight).collect();
         let (turns, all) = (weights.len() as f64, self.streams.len() as f64);
@@ -249,7 +249,7 @@ impl Workload {
     /// The longest read or write in bytes; 0 for a rest.
     pub fn length_max(&self) -> u32 {
         let streams = self.streams.iter().map(|stream| stream.size.max()).max().unwrap_or(0);
-        streams.max(self.recorded.as_deref().map_or(0, |recorded| recorded.length_max as u32))
+        streams.max(self.replay_spec.as_deref().map_or(0, |replay_spec| replay_spec.length_max as u32))
     }
 
     /// Whether it can run on a drive of this geometry.
@@ -259,8 +259,10 @@ impl Workload {
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.check_alone()
             .and_then(|()| self.check_streams(geometry))
-            .and_then(|()| self.recorded.as_deref().map_or(Ok(()), |recorded| recorded.check(geometry)))
-            .map_err(|why| format!("workload \"{}\": {why}", self.name))
+            .and_then(|()| {
+                self.replay_spec.as_deref().map_or(Ok(()), |replay_spec| replay_spec.check(geometry))
+            })
+            .map_err(|reason| format!("workload \"{}\": {reason}", self.name))
     }
 
     /// What it comes to is counted in 64 bits, for many workloads together.
@@ -284,7 +286,7 @@ impl Workload {
 
     fn check_alone(&self) -> Result<(), String> {
         let Until { elapsed, ops, bytes } = self.until;
-        if self.recorded.is_some() {
+        if self.replay_spec.is_some() {
             self.check_recorded()?;
         } else if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
             return Err(
@@ -312,7 +314,7 @@ impl Workload {
         if depth > DEPTH_LIMIT {
             return Err(format!("{depth} I/Os in flight are more than the {DEPTH_LIMIT} that are supported"));
         }
-        let mut turns = self.streams.iter().filter_map(|stream| stream.pace.turns());
+        let mut turns = self.streams.iter().filter_map(|stream| stream.arrival.interleaving());
         if let Some(first) = turns.next()
             && turns.any(|other| other != first)
         {
@@ -345,23 +347,23 @@ impl Workload {
 
 impl Stream {
     /// I/Os of `block` bytes, the next as soon as fewer than `depth` are in flight.
-    pub fn closed(op: Mix, block: u32, place: Place, depth: u32, data: DataClass) -> Self {
-        Self { op, size: Size::fixed(block), place, pace: Pace::Closed { depth }, data }
+    pub fn closed(op: Mix, block: u32, place: AccessPattern, depth: u32, data: DataClass) -> Self {
+        Self { op, size: Size::fixed(block), pattern: place, arrival: Arrival::Closed { depth }, data }
     }
 
     fn check_alone(&self) -> Result<(), String> {
-        if self.pace.depth() == 0 {
+        if self.arrival.depth() == 0 {
             return Err("a pace needs a depth of at least 1".into());
         }
-        if let Some(per_second) = self.pace.rate()
+        if let Some(per_second) = self.arrival.rate()
             && !(per_second > 0.0 && per_second <= 1e9)
         {
             return Err(format!("an open pace of {per_second} per second is not in 0..10⁹"));
         }
-        if matches!(self.pace, Pace::Turns { weight: 0, .. }) {
+        if matches!(self.arrival, Arrival::Interleaved { weight: 0, .. }) {
             return Err("a stream that takes turns needs a weight of at least 1".into());
         }
-        if let Place::Zipf { theta, .. } = self.place
+        if let AccessPattern::Zipf { theta, .. } = self.pattern
             && !(theta > 0.0 && theta <= 10.0)
         {
             return Err(format!("Zipf's θ of {theta} is not in 0..10"));
@@ -382,7 +384,7 @@ impl Stream {
         if let DataClass::Stamped(_) = self.data {
             self.check_stamps(geometry)?;
         }
-        let region = self.place.region().resolve(geometry.capacity, geometry.block)?;
+        let region = self.pattern.region().resolve(geometry.capacity, geometry.block)?;
         self.check_grain(geometry)?;
         for (bytes, _) in self.size.choices() {
             if !bytes.is_multiple_of(geometry.block) {
@@ -410,14 +412,14 @@ impl Stream {
 impl Stream {
     /// Places that are not multiples of the length keep to blocks, and would cross files.
     fn check_grain(&self, geometry: &Geometry) -> Result<(), String> {
-        let Some(grain) = self.place.grain() else { return Ok(()) };
+        let Some(grain) = self.pattern.grain() else { return Ok(()) };
         let block = geometry.block;
         if grain == 0 || !grain.is_multiple_of(block.into()) {
             return Err(format!(
                 "places {grain} bytes apart are no multiples of the target's block of {block} bytes"
             ));
         }
-        let region = self.place.region().resolve(geometry.capacity, block)?;
+        let region = self.pattern.region().resolve(geometry.capacity, block)?;
         match geometry.boundary {
             Some(boundary) if region.start / boundary != (region.end - 1) / boundary => Err(format!(
                 "places {grain} bytes apart would cross the files of {boundary} bytes: give a region in one of them"
@@ -471,12 +473,12 @@ mod tests {
             old_files: false,
             cold: false,
             flush: false,
-            recorded: None,
+            replay_spec: None,
             streams: vec![Stream {
                 op: Mix::Only(Op::Read),
                 size: size.parse().unwrap(),
-                place: Place::Uniform(Region::WHOLE),
-                pace: Pace::Closed { depth: 4 },
+                pattern: AccessPattern::Random(Region::WHOLE),
+                arrival: Arrival::Closed { depth: 4 },
                 data: DataClass::Random,
             }],
         }
@@ -507,7 +509,7 @@ mod tests {
     fn streams_that_take_turns_share_one_pace() {
         let text = "name = 'turns'\nuntil.ops = 4\n".to_owned()
             + &[1, 3].map(|weight| format!(
-                "[[stream]]\nop = 'read'\nsize = '4k'\nplace.uniform = 'whole'\npace.turns = {{ weight = {weight}, depth = 2 }}\n"
+                "[[stream]]\nop = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.interleaved = {{ weight = {weight}, depth = 2 }}\n"
             )).concat();
         let mut workload: Workload = toml::from_str(&text).unwrap();
         assert_eq!(workload.check(&geometry()), Ok(()));
@@ -517,14 +519,14 @@ mod tests {
         workload.streams.push(reads("4k").streams.remove(0));
         assert_eq!(workload.depth(), 6);
         assert!((workload.stream_shares().iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        let case = |pace: Pace, word: &str| {
+        let case = |pace: Arrival, word: &str| {
             let mut workload = workload.clone();
-            workload.streams[1].pace = pace;
+            workload.streams[1].arrival = pace;
             assert!(workload.check(&geometry()).unwrap_err().contains(word));
         };
-        case(Pace::Turns { weight: 3, depth: 1, per_second: None }, "share one pace");
-        case(Pace::Turns { weight: 3, depth: 2, per_second: Some(1.0) }, "share one pace");
-        case(Pace::Turns { weight: 0, depth: 2, per_second: None }, "weight");
+        case(Arrival::Interleaved { weight: 3, depth: 1, per_second: None }, "share one pace");
+        case(Arrival::Interleaved { weight: 3, depth: 2, per_second: Some(1.0) }, "share one pace");
+        case(Arrival::Interleaved { weight: 0, depth: 2, per_second: None }, "weight");
     }
 
     #[test]
@@ -539,19 +541,25 @@ mod tests {
         case(&|w| w.streams[0].size = Size::fixed(512), "no multiple");
         case(&|w| w.streams[0].size = Size::fixed(12288), "do not divide");
         case(&|w| w.streams[0].op = Mix::Only(Op::Write), "only be read");
-        case(&|w| w.streams[0].pace = Pace::Closed { depth: 0 }, "at least 1");
-        case(&|w| w.streams[0].pace = Pace::Closed { depth: 5000 }, "in flight");
+        case(&|w| w.streams[0].arrival = Arrival::Closed { depth: 0 }, "at least 1");
+        case(&|w| w.streams[0].arrival = Arrival::Closed { depth: 5000 }, "in flight");
         case(&|w| w.lanes = 0, "lane");
         case(&|w| w.until.ops = Some(1 << 57), "until.ops = 144115188075855872");
         case(&|w| w.until.bytes = Some(u64::MAX), "until.bytes");
         case(&|w| w.window = Some(u64::MAX), "window");
         case(&|w| w.samples = SAMPLES_MAX + 1, "kept one by one");
-        case(&|w| w.streams[0].place = Place::Uniform("0..2GiB".parse().unwrap()), "beyond");
-        case(&|w| w.streams[0].place = Place::Forward("0..2k".parse().unwrap()), "empty");
+        case(&|w| w.streams[0].pattern = AccessPattern::Random("0..2GiB".parse().unwrap()), "beyond");
+        case(&|w| w.streams[0].pattern = AccessPattern::Sequential("0..2k".parse().unwrap()), "empty");
         let whole = Region::WHOLE;
-        case(&|w| w.streams[0].place = Place::Strided { region: whole, step: 0 }, "no multiples");
-        case(&|w| w.streams[0].place = Place::Strided { region: whole, step: 6144 }, "no multiples");
-        case(&|w| w.streams[0].place = Place::Scattered { region: whole, align: 4096 }, "cross the files");
+        case(&|w| w.streams[0].pattern = AccessPattern::Strided { region: whole, step: 0 }, "no multiples");
+        case(
+            &|w| w.streams[0].pattern = AccessPattern::Strided { region: whole, step: 6144 },
+            "no multiples",
+        );
+        case(
+            &|w| w.streams[0].pattern = AccessPattern::RandomAligned { region: whole, align: 4096 },
+            "cross the files",
+        );
         case(&|w| w.window = Some(0), "no width");
         case(&|w| w.streams.clear(), "rest needs");
         let rests = |w: &mut Workload| {

@@ -1,8 +1,8 @@
 //! What a diagnosis is made from.
 
-use likenew_core::facts::{Drive, DriveKind, DriveSince, Facts, Layer, LayerKind};
+use likenew_core::facts::{Drive, DriveDelta, DriveKind, Facts, Layer, LayerKind};
 
-use super::{Figure, Origin, Reference, Shape, Sign, Signs, Site};
+use super::{Indicator, Measured, Measurements, Metric, Origin, Reference, Site};
 
 /// A random read that takes longer than this waits for an arm: the fastest disks turn 15000 times a minute, half a turn of which takes 2 ms
 /// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a millisecond.
@@ -12,15 +12,15 @@ pub const ARM_NS: f64 = 2.5e6;
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     /// What was measured.
-    pub signs: &'a Signs,
+    pub measurements: &'a Measurements,
     /// What the system knew when it was over; absent where nobody could be asked.
     pub facts: Option<&'a Facts>,
     /// What changed meanwhile at the drive below, if there is just one.
-    pub since: Option<&'a DriveSince>,
+    pub delta: Option<&'a DriveDelta>,
     /// What figures are held against.
     pub references: &'a [Reference],
     /// What its shapes are like where it is as it should be, by its twin or its first run; empty where nobody knows.
-    pub usual: &'a [(Shape, f64)],
+    pub normal: &'a [(Indicator, f64)],
     /// What a cure would be applied to; absent where nobody asks for one.
     pub site: Option<Site<'a>>,
 }
@@ -35,13 +35,13 @@ impl<'a> Case<'a> {
     }
 
     /// A figure over its most telling reference. A drive that was slow already when it was checked first is held against who says so.
-    pub fn shortfall(&self, figure: Figure) -> Option<(Sign, Reference)> {
-        let measured = self.signs.figure(figure)?;
+    pub fn shortfall(&self, metric: Metric) -> Option<(Measured, Reference)> {
+        let measured = self.measurements.metric(metric)?;
         let of = |is_first: bool| {
             let all = self
                 .references
                 .iter()
-                .filter(move |of| of.figure == figure && (of.origin == Origin::FirstRun) == is_first);
+                .filter(move |of| of.metric == metric && (of.origin == Origin::Baseline) == is_first);
             all.min_by_key(|reference| reference.origin)
         };
         let least = |of: &Reference| of.value * of.origin.share_least();
@@ -53,32 +53,36 @@ impl<'a> Case<'a> {
         };
         // Both checks were single ones.
         let deviation = best.repeatability * std::f64::consts::SQRT_2;
-        Some((measured.over(Sign::within(best.value, 0.0)).scattered(deviation), *best))
+        Some((measured.divide_by(Measured::with_interval(best.value, 0.0)).with_scatter(deviation), *best))
     }
 
     /// A shape over what is usual for such a drive: above 1 it is worse. A share, which may be 0 where all is well, is what it is beyond the usual.
-    pub fn beyond_usual(&self, shape: Shape) -> Option<Sign> {
-        let sign = shape.of(self.signs)?;
-        let usual = self.usual.iter().find(|(of, _)| *of == shape).map_or(shape.least(), |(_, value)| *value);
-        if shape.least() > 0.0 {
-            return Some(sign.over(Sign::within(usual.max(shape.least()), 0.0)));
+    pub fn beyond_normal(&self, indicator: Indicator) -> Option<Measured> {
+        let measurement = indicator.value_in(self.measurements)?;
+        let normal = self
+            .normal
+            .iter()
+            .find(|(of, _)| *of == indicator)
+            .map_or(indicator.least(), |(_, value)| *value);
+        if indicator.least() > 0.0 {
+            return Some(measurement.divide_by(Measured::with_interval(normal.max(indicator.least()), 0.0)));
         }
-        let beyond = sign.value - usual;
-        (beyond > 0.0).then(|| sign.times(beyond / sign.value))
+        let beyond = measurement.value - normal;
+        (beyond > 0.0).then(|| measurement.scale_by(beyond / measurement.value))
     }
 
     /// Whether a figure is below its reference, with the share that it reaches; unknown without one.
-    pub fn is_below(&self, figure: Figure) -> Option<Sign> {
-        self.shortfall(figure).map(|(share, _)| share)
+    pub fn is_below(&self, metric: Metric) -> Option<Measured> {
+        self.shortfall(metric).map(|(share, _)| share)
     }
 
     /// The fastest reads in order over what the link carries.
-    pub fn fastest_over_link(&self) -> Option<Sign> {
-        let link = |of: &&Reference| of.figure == Figure::ReadInOrder && of.origin == Origin::Link;
+    pub fn fastest_over_link(&self) -> Option<Measured> {
+        let link = |of: &&Reference| of.metric == Metric::SequentialRead && of.origin == Origin::Link;
         let link = self.references.iter().find(link)?.value;
-        let reads = [self.signs.fastest_read, self.signs.figure(Figure::ReadInOrder)];
+        let reads = [self.measurements.fastest_read, self.measurements.metric(Metric::SequentialRead)];
         let fastest = reads.into_iter().flatten().max_by(|one, other| one.value.total_cmp(&other.value))?;
-        Some(fastest.over(Sign::within(link, 0.0)))
+        Some(fastest.divide_by(Measured::with_interval(link, 0.0)))
     }
 
     /// Whether an array below it is rebuilding, checking or reshaping itself.
@@ -89,7 +93,7 @@ impl<'a> Case<'a> {
 
     /// Whether it is a hard disk, by its access time first, as facts of virtual drives say what their host likes.
     pub fn is_disk(&self) -> bool {
-        match self.signs.access_ns {
+        match self.measurements.access_ns {
             Some(access) => access.value > ARM_NS,
             None => self
                 .drive()

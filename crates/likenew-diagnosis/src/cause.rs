@@ -1,8 +1,8 @@
 //! The contract of a cause.
 
-use likenew_core::outlook::Deed;
+use likenew_core::feasibility::ActionKind;
 
-use super::{Case, Scales, Symptom};
+use super::{Case, LogOdds, Symptom};
 
 /// What kind of reason a cause is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub enum Risk {
 
 /// What helps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cure {
+pub struct Fix {
     /// What to do, as an instruction without a full stop.
-    pub what: String,
+    pub description: String,
     /// The command that does it, as typed; it is printed, never run.
     pub command: Option<String>,
     /// The command that takes it back, where there is one.
@@ -42,16 +42,16 @@ pub struct Cure {
     /// How to see that it helped, as an instruction without a full stop.
     pub check: &'static str,
     /// The step of `likenew recondition` that it is, if it is one.
-    pub deed: Option<Deed>,
+    pub action: Option<ActionKind>,
 }
 
 /// What a cause is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct CauseDescriptor {
     /// Its name in JSON: `no_trim`.
     pub name: &'static str,
     /// Why it is slow, as a clause after "because".
-    pub because: &'static str,
+    pub summary: &'static str,
     /// What kind of reason it is.
     pub kind: Kind,
     /// Whether it is a problem where nothing is slow because of it: the drive or what is on it is in danger.
@@ -65,11 +65,11 @@ pub struct Card {
 /// One reason why a drive may be slow. Holds nothing: what it says follows from the case alone.
 pub trait Cause: Sync {
     /// What it is.
-    fn card(&self) -> &'static Card;
+    fn descriptor(&self) -> &'static CauseDescriptor;
 
     /// What speaks for it and against it.
-    fn weigh(&self, case: &Case<'_>) -> Scales;
+    fn score(&self, case: &Case<'_>) -> LogOdds;
 
     /// What helps, the gentlest first.
-    fn cures(&self, case: &Case<'_>) -> Vec<Cure>;
+    fn fixes(&self, case: &Case<'_>) -> Vec<Fix>;
 }

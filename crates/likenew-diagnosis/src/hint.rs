@@ -1,16 +1,16 @@
 //! What would tell more of a drive, and whether that can be done where it is advised.
 
 use likenew_core::drive::Kind;
-use likenew_core::outlook::Deed;
+use likenew_core::feasibility::ActionKind;
 
-use crate::causes::quoted;
+use crate::causes::shell_quote;
 use crate::{Possibility, Site};
 
 /// What would show something that nobody knows yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// An instruction without a full stop; empty where nothing can be done.
-    what: &'static str,
+    fact: &'static str,
     /// The command that does it, with `{}` for the target.
     command: Option<&'static str>,
     needs: Needs,
@@ -32,52 +32,52 @@ enum Needs {
 
 impl From<&'static str> for Hint {
     /// Something that can be done everywhere.
-    fn from(what: &'static str) -> Self {
-        Self { what, command: None, needs: Needs::Nothing }
+    fn from(fact: &'static str) -> Self {
+        Self { fact, command: None, needs: Needs::Nothing }
     }
 }
 
 impl Hint {
     /// Something that the machine of a real drive can be asked.
-    pub(crate) const fn of_machine(what: &'static str) -> Self {
-        Self { what, command: None, needs: Needs::Machine }
+    pub(crate) const fn of_machine(fact: &'static str) -> Self {
+        Self { fact, command: None, needs: Needs::Machine }
     }
 
     /// A fact that the machine tells.
-    pub(crate) const fn of_facts(what: &'static str) -> Self {
-        Self::of_machine(what).by("likenew facts {}")
+    pub(crate) const fn of_facts(fact: &'static str) -> Self {
+        Self::of_machine(fact).with_command("likenew facts {}")
     }
 
     /// A fact that the machine tells root alone.
-    pub(crate) const fn of_root(what: &'static str) -> Self {
-        Self { what, command: Some("sudo likenew facts {}"), needs: Needs::Root }
+    pub(crate) const fn of_root(fact: &'static str) -> Self {
+        Self { fact, command: Some("sudo likenew facts {}"), needs: Needs::Root }
     }
 
     /// Something that takes writes.
-    pub(crate) const fn of_writing(what: &'static str) -> Self {
-        Self { what, command: None, needs: Needs::Writing }
+    pub(crate) const fn of_writing(fact: &'static str) -> Self {
+        Self { fact, command: None, needs: Needs::Writing }
     }
 
     /// Something that takes TRIM.
-    pub(crate) const fn of_trim(what: &'static str) -> Self {
-        Self { what, command: Some("likenew trim {}"), needs: Needs::Trim }
+    pub(crate) const fn of_trim(fact: &'static str) -> Self {
+        Self { fact, command: Some("likenew trim {}"), needs: Needs::Trim }
     }
 
     /// The same by a command, with `{}` for the target.
-    pub(crate) const fn by(self, command: &'static str) -> Self {
+    pub(crate) const fn with_command(self, command: &'static str) -> Self {
         Self { command: Some(command), ..self }
     }
 
     /// In words, with the command for this target; nothing where it can not be done there, by what the cures of the target ask, too.
-    pub(crate) fn told(self, site: Option<&Site<'_>>) -> Option<String> {
-        if self.what.is_empty() || !site.is_none_or(|site| self.is_possible(site)) {
+    pub(crate) fn text(self, site: Option<&Site<'_>>) -> Option<String> {
+        if self.fact.is_empty() || !site.is_none_or(|site| self.is_possible(site)) {
             return None;
         }
-        let target = site.map(|site| quoted(site.target));
+        let target = site.map(|site| shell_quote(site.target));
         Some(match (self.command, target) {
-            (Some(command), Some(target)) => format!("{}: {}", self.what, command.replace("{}", &target)),
-            (Some(command), None) => format!("{}: {}", self.what, command.replace(" {}", "")),
-            (None, _) => self.what.to_owned(),
+            (Some(command), Some(target)) => format!("{}: {}", self.fact, command.replace("{}", &target)),
+            (Some(command), None) => format!("{}: {}", self.fact, command.replace(" {}", "")),
+            (None, _) => self.fact.to_owned(),
         })
     }
 
@@ -88,7 +88,7 @@ impl Hint {
             Needs::Machine => is_real,
             Needs::Root => is_real && site.facts.and_then(|facts| facts.machine.root.get()) != Some(true),
             Needs::Writing => site.writable,
-            Needs::Trim => site.trims && site.possibility(Deed::Fstrim) == Possibility::Yes,
+            Needs::Trim => site.trims && site.possibility(ActionKind::Fstrim) == Possibility::Yes,
         }
     }
 }

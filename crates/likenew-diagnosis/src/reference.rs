@@ -1,18 +1,18 @@
 //! What a figure is held against.
 
-use super::Figure;
+use super::Metric;
 
 /// Where a reference comes from, the most telling first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The same drive, when it was measured first.
-    FirstRun,
+    Baseline,
     /// The simulated twin of this model, asked the same.
-    Twin,
+    Simulated,
     /// What its maker promises.
     Advertised,
     /// A simulated drive of the model that a real drive says it is, asked the same: a model of a model, so it speaks only where its maker is silent.
-    ModelTwin,
+    SimulatedModel,
     /// What the link carries: nothing can be faster, and few things are as fast.
     Link,
 }
@@ -21,10 +21,10 @@ impl Origin {
     /// Whose figure it is, in words that follow "of".
     pub fn words(self) -> &'static str {
         match self {
-            Self::FirstRun => "what this drive did at first",
-            Self::Twin => "what its simulated twin does when new",
+            Self::Baseline => "what this drive did at first",
+            Self::Simulated => "what its simulated twin does when new",
             Self::Advertised => "what its maker promises",
-            Self::ModelTwin => "what a simulated drive of its model does when new",
+            Self::SimulatedModel => "what a simulated drive of its model does when new",
             Self::Link => "what its link carries",
         }
     }
@@ -32,10 +32,10 @@ impl Origin {
     /// In one word, in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Self::FirstRun => "first_run",
-            Self::Twin => "twin",
+            Self::Baseline => "baseline",
+            Self::Simulated => "simulated",
             Self::Advertised => "advertised",
-            Self::ModelTwin => "model_twin",
+            Self::SimulatedModel => "simulated_model",
             Self::Link => "link",
         }
     }
@@ -45,10 +45,10 @@ impl Origin {
     /// outer tracks hold twice as much as the inner ones.
     pub fn share_least(self) -> f64 {
         match self {
-            Self::FirstRun => 0.85,
-            Self::Twin => 0.7,
+            Self::Baseline => 0.85,
+            Self::Simulated => 0.7,
             Self::Advertised => 0.7,
-            Self::ModelTwin => 0.5,
+            Self::SimulatedModel => 0.5,
             Self::Link => 0.3,
         }
     }
@@ -58,7 +58,7 @@ impl Origin {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
     /// Which figure.
-    pub figure: Figure,
+    pub metric: Metric,
     /// Whose it is.
     pub origin: Origin,
     /// In the unit of the figure.

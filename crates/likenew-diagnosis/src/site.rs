@@ -2,7 +2,7 @@
 
 use likenew_core::drive::Kind;
 use likenew_core::facts::{DriveKind, Fact, Facts};
-use likenew_core::outlook::{Deed, Outlook};
+use likenew_core::feasibility::{ActionKind, Feasibility};
 
 /// Less than this is free for no good, in bytes.
 const FREE_LEAST: u64 = 64 << 20;
@@ -26,7 +26,7 @@ pub struct Site<'a> {
     /// What the system knows of it.
     pub facts: Option<&'a Facts>,
     /// What stands against each step by the state of the drive, where that was looked at.
-    pub outlook: Option<&'a Outlook>,
+    pub feasibility: Option<&'a Feasibility>,
 }
 
 /// Whether a step is possible.
@@ -45,42 +45,42 @@ impl Possibility {
     pub fn obstacle(self) -> Option<String> {
         match self {
             Self::Yes => None,
-            Self::WithConsent(why) | Self::No(why) => Some(why),
+            Self::WithConsent(reason) | Self::No(reason) => Some(reason),
         }
     }
 }
 
 impl Site<'_> {
     /// Whether a step is possible here: by what it is, by what is free, by every layer on the way of TRIM, and by the state of the drive.
-    pub fn possibility(&self, deed: Deed) -> Possibility {
-        let by_itself = match deed {
-            Deed::Fstrim => self.trims_free().map(Possibility::No),
-            Deed::DiscardFree => self.discards_unused().map(Possibility::No),
-            Deed::Refresh => self.rewrites().map(Possibility::No),
-            Deed::OverwriteFree => self.overwrites_free().map(Possibility::No),
-            Deed::Discard => match self.whole() {
-                Some(Possibility::No(why)) => Some(Possibility::No(why)),
+    pub fn possibility(&self, action: ActionKind) -> Possibility {
+        let by_itself = match action {
+            ActionKind::Fstrim => self.fstrim_command().map(Possibility::No),
+            ActionKind::DiscardFree => self.discards_unused().map(Possibility::No),
+            ActionKind::Refresh => self.rewrites().map(Possibility::No),
+            ActionKind::OverwriteFree => self.overwrites_free().map(Possibility::No),
+            ActionKind::Discard => match self.whole_drive() {
+                Some(Possibility::No(reason)) => Some(Possibility::No(reason)),
                 // What may not be written yet can not be asked whether TRIM would be sent; whether it knows TRIM it says.
                 _ if (!self.trims && self.writable) || self.knows_trim() == Some(false) => {
                     Some(Possibility::No("it takes no TRIM: overwrite-all is the way".into()))
                 }
                 other => other,
             },
-            Deed::Overwrite => self.whole(),
-            Deed::NvmeFormat => match self.kind {
+            ActionKind::Overwrite => self.whole_drive(),
+            ActionKind::NvmeFormat => match self.kind {
                 Kind::Simulated => Some(Possibility::No("a simulated drive has no such command".into())),
                 _ if self.is_nvme() == Some(false) => {
                     Some(Possibility::No("only NVMe drives have such a command".into()))
                 }
-                _ => self.whole(),
+                _ => self.whole_drive(),
             },
-            Deed::NvmeSanitize | Deed::AtaSecureErase | Deed::AtaSanitize => {
+            ActionKind::NvmeSanitize | ActionKind::AtaSecureErase | ActionKind::AtaSanitize => {
                 Some(Possibility::No("that is never done here, only written down".into()))
             }
         };
-        let by_state = || Some(Possibility::No(self.outlook?.against(deed)?.why.clone()));
+        let by_state = || Some(Possibility::No(self.feasibility?.objection_to(action)?.reason.clone()));
         match by_itself {
-            Some(Possibility::No(why)) => Possibility::No(why),
+            Some(Possibility::No(reason)) => Possibility::No(reason),
             // Whatever its owner agrees to, what the drive's state forbids is not done.
             other => by_state().or(other).unwrap_or(Possibility::Yes),
         }
@@ -102,7 +102,7 @@ impl Site<'_> {
         }
     }
 
-    fn trims_free(&self) -> Option<String> {
+    fn fstrim_command(&self) -> Option<String> {
         match self.kind {
             Kind::Folder => self.facts.and_then(Facts::trim_blocked_by).map(|layer| {
                 let (name, kind) = (&layer.name, layer.kind.words());
@@ -117,10 +117,10 @@ impl Site<'_> {
 
     fn discards_unused(&self) -> Option<String> {
         match self.kind {
-            Kind::Folder => match &self.outlook?.unused_bytes {
-                Fact::Known { value: 0, .. } => Some("partitions cover all of the disk".into()),
-                Fact::Unknown { why, .. } => Some(why.clone()),
-                Fact::Known { .. } | Fact::Unasked => None,
+            Kind::Folder => match &self.feasibility?.unused_bytes {
+                Fact::Value { value: 0, .. } => Some("partitions cover all of the disk".into()),
+                Fact::Unknown { reason, .. } => Some(reason.clone()),
+                Fact::Value { .. } | Fact::NotQueried => None,
             },
             Kind::Simulated => Some("it has no partitions".into()),
             Kind::Device => {
@@ -154,8 +154,8 @@ impl Site<'_> {
     }
 
     /// What stands against doing something to all of it.
-    fn whole(&self) -> Option<Possibility> {
-        let no = |why: &str| Some(Possibility::No(why.to_owned()));
+    fn whole_drive(&self) -> Option<Possibility> {
+        let no = |reason: &str| Some(Possibility::No(reason.to_owned()));
         match self.kind {
             Kind::Folder => no("it takes the whole block device"),
             Kind::File => no("a file is no drive: give the block device"),

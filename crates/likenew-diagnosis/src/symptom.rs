@@ -1,32 +1,32 @@
 //! What is not as it should be, before anybody asks why.
 
-use super::{Case, Figure, Shape, Sign};
+use super::{Case, Indicator, Measured, Metric};
 
 /// Something that was measured and wants an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symptom {
     /// A figure is below its reference.
-    Below(Figure),
+    Below(Metric),
     /// What was just written is read faster than what was there.
-    FreshIsFaster,
+    NewDataFaster,
     /// Some places are read much slower than others.
-    Patchy,
+    SlowRegions,
     /// What is read again is read faster.
-    SecondIsFaster,
+    RepeatReadFaster,
     /// Writes become slower for good after some bytes.
-    WritesDrop,
+    WriteCliff,
     /// Everything becomes slower with time under load.
-    Tires,
+    SlowsUnderLoad,
     /// Small reads take longer the farther they are spread.
-    SpreadCosts,
+    SlowOverWideSpan,
     /// Reads take longer after a pause.
-    PausesCost,
+    SlowAfterIdle,
     /// Small writes are slower where they should be fastest.
-    AlignmentCosts,
+    SlowWhenAligned,
     /// After a burst the rate is flat, as no medium is.
     FlatAfterBurst,
     /// It is busy while nothing is asked of it.
-    OthersToo,
+    BackgroundIo,
     /// It stops now and then.
     Stalls,
     /// Its speed goes up and down.
@@ -36,7 +36,7 @@ pub enum Symptom {
     /// It brings back something else than what was written.
     WrongData,
     /// It is faster than its link.
-    TooFast,
+    FasterThanLink,
 }
 
 /// From this ratio on, a difference is one that somebody would notice.
@@ -44,8 +44,8 @@ const NOTICEABLE: f64 = 1.3;
 /// Old data and patches scatter by themselves; a fault does more than that.
 const STRIKING: f64 = 1.5;
 /// Share of the time that others may have.
-const OTHERS: f64 = 0.05;
-const STALLED: f64 = 0.05;
+const BACKGROUND_SHARE_MAX: f64 = 0.05;
+const STALLED_SHARE_MIN: f64 = 0.05;
 /// Standard deviation over mean of the speed in windows of reads in order; a healthy drive's is a few percent.
 const UNEVEN: f64 = 0.25;
 /// A symptom has to be there with this probability.
@@ -55,35 +55,37 @@ impl Symptom {
     /// As the end of a sentence that begins with "it shows that".
     pub fn words(self) -> String {
         match self {
-            Self::Below(figure) => format!("{} are slow", figure.words()),
-            Self::FreshIsFaster => "what was just written is read faster than what was there".into(),
-            Self::Patchy => "some places are read much slower than others".into(),
-            Self::SecondIsFaster => "what is read a second time is read faster".into(),
-            Self::WritesDrop => "writes become slower after some bytes".into(),
-            Self::Tires => "it becomes slower with time under load".into(),
-            Self::SpreadCosts => "small reads take longer the farther they are spread".into(),
-            Self::PausesCost => "reads take longer after a pause".into(),
-            Self::AlignmentCosts => "small writes are slowest where they should be fastest".into(),
+            Self::Below(metric) => format!("{} are slow", metric.words()),
+            Self::NewDataFaster => "what was just written is read faster than what was there".into(),
+            Self::SlowRegions => "some places are read much slower than others".into(),
+            Self::RepeatReadFaster => "what is read a second time is read faster".into(),
+            Self::WriteCliff => "writes become slower after some bytes".into(),
+            Self::SlowsUnderLoad => "it becomes slower with time under load".into(),
+            Self::SlowOverWideSpan => "small reads take longer the farther they are spread".into(),
+            Self::SlowAfterIdle => "reads take longer after a pause".into(),
+            Self::SlowWhenAligned => "small writes are slowest where they should be fastest".into(),
             Self::FlatAfterBurst => "after a burst its rate is flat, as no medium is".into(),
-            Self::OthersToo => "it is busy while nothing is asked of it".into(),
+            Self::BackgroundIo => "it is busy while nothing is asked of it".into(),
             Self::Stalls => "it stops now and then".into(),
             Self::Uneven => "reads in order go faster and slower from moment to moment".into(),
             Self::Errors => "it refuses I/Os".into(),
             Self::WrongData => "it brings back something else than what was written".into(),
-            Self::TooFast => "it is faster than its link".into(),
+            Self::FasterThanLink => "it is faster than its link".into(),
         }
     }
 }
 
 /// Everything that wants an explanation, the figures first.
 pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
-    let signs = case.signs;
-    let is = |sign: Option<Sign>, threshold: f64| sign.is_some_and(|of| of.chance_above(threshold) >= SURE);
-    let shows = |shape: Shape, threshold: f64| is(case.beyond_usual(shape), threshold);
-    let mut found: Vec<Symptom> = Figure::ALL
+    let measurements = case.measurements;
+    let is = |measurement: Option<Measured>, threshold: f64| {
+        measurement.is_some_and(|of| of.chance_above(threshold) >= SURE)
+    };
+    let shows = |indicator: Indicator, threshold: f64| is(case.beyond_normal(indicator), threshold);
+    let mut found: Vec<Symptom> = Metric::ALL
         .into_iter()
-        .filter(|figure| {
-            case.shortfall(*figure).is_some_and(|(share, reference)| {
+        .filter(|metric| {
+            case.shortfall(*metric).is_some_and(|(share, reference)| {
                 share.chance_above(reference.origin.share_least()) <= 1.0 - SURE
             })
         })
@@ -91,22 +93,22 @@ pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
         .collect();
     found.extend(
         [
-            (shows(Shape::FreshOverOld, STRIKING), Symptom::FreshIsFaster),
-            (shows(Shape::FreshSmallOverOld, STRIKING), Symptom::FreshIsFaster),
-            (shows(Shape::MedianOverSlowest, STRIKING), Symptom::Patchy),
-            (shows(Shape::AgainOverFirst, STRIKING), Symptom::SecondIsFaster),
-            (shows(Shape::WriteDrop, NOTICEABLE), Symptom::WritesDrop),
-            (shows(Shape::CoolOverWarm, NOTICEABLE), Symptom::Tires),
-            (shows(Shape::WideOverNarrow, STRIKING) && !case.is_disk(), Symptom::SpreadCosts),
-            (shows(Shape::PausedOverBusy, STRIKING), Symptom::PausesCost),
-            (shows(Shape::AlignedOverShifted, NOTICEABLE), Symptom::AlignmentCosts),
-            (shows(Shape::BurstOverFlat, NOTICEABLE), Symptom::FlatAfterBurst),
-            (is(signs.others_share, OTHERS), Symptom::OthersToo),
-            (shows(Shape::StalledShare, STALLED), Symptom::Stalls),
-            (shows(Shape::ReadScatter, UNEVEN), Symptom::Uneven),
-            (signs.errors > 0, Symptom::Errors),
-            (signs.wrong_sectors > 0, Symptom::WrongData),
-            (is(case.fastest_over_link(), 1.05), Symptom::TooFast),
+            (shows(Indicator::NewOverOldData, STRIKING), Symptom::NewDataFaster),
+            (shows(Indicator::NewOverOldDataRandom, STRIKING), Symptom::NewDataFaster),
+            (shows(Indicator::MedianOverSlowest, STRIKING), Symptom::SlowRegions),
+            (shows(Indicator::RepeatOverFirst, STRIKING), Symptom::RepeatReadFaster),
+            (shows(Indicator::WriteCliff, NOTICEABLE), Symptom::WriteCliff),
+            (shows(Indicator::RestedOverLoaded, NOTICEABLE), Symptom::SlowsUnderLoad),
+            (shows(Indicator::WideOverNarrow, STRIKING) && !case.is_disk(), Symptom::SlowOverWideSpan),
+            (shows(Indicator::IdleOverBusy, STRIKING), Symptom::SlowAfterIdle),
+            (shows(Indicator::AlignedOverShifted, NOTICEABLE), Symptom::SlowWhenAligned),
+            (shows(Indicator::BurstOverFlat, NOTICEABLE), Symptom::FlatAfterBurst),
+            (is(measurements.background_share, BACKGROUND_SHARE_MAX), Symptom::BackgroundIo),
+            (shows(Indicator::StalledShare, STALLED_SHARE_MIN), Symptom::Stalls),
+            (shows(Indicator::ReadScatter, UNEVEN), Symptom::Uneven),
+            (measurements.errors > 0, Symptom::Errors),
+            (measurements.wrong_sectors > 0, Symptom::WrongData),
+            (is(case.fastest_over_link(), 1.05), Symptom::FasterThanLink),
         ]
         .into_iter()
         .filter_map(|(is_there, symptom)| is_there.then_some(symptom)),

@@ -10,11 +10,11 @@ pub struct Weight {
     /// The cause, by its name in JSON.
     pub cause: &'static str,
     /// The clue.
-    pub clue: &'static str,
+    pub evidence_id: &'static str,
     /// Bits where it is there.
-    pub there: f64,
+    pub when_present: f64,
     /// Bits where it is not.
-    pub absent: f64,
+    pub when_absent: f64,
     /// Clues of one group have one root and count once.
     pub group: Option<&'static str>,
     /// Where the two values come from.
@@ -28,8 +28,13 @@ pub enum Origin {
     Hand,
 }
 
-const fn weight(cause: &'static str, clue: &'static str, there: f64, absent: f64) -> Weight {
-    Weight { cause, clue, there, absent, group: None, origin: Origin::Hand }
+const fn weight(
+    cause: &'static str,
+    evidence_id: &'static str,
+    when_present: f64,
+    when_absent: f64,
+) -> Weight {
+    Weight { cause, evidence_id, when_present, when_absent, group: None, origin: Origin::Hand }
 }
 
 impl Weight {
@@ -41,9 +46,9 @@ impl Weight {
     ///
     /// # Panics
     /// The table has no such clue: a mistake of ours.
-    pub fn of(cause: &str, clue: &str) -> Self {
-        let found = WEIGHTS.iter().find(|weight| weight.cause == cause && weight.clue == clue);
-        *found.unwrap_or_else(|| panic!("the table of weights has no clue {clue} of {cause}"))
+    pub fn lookup(cause: &str, evidence_id: &str) -> Self {
+        let found = WEIGHTS.iter().find(|weight| weight.cause == cause && weight.evidence_id == evidence_id);
+        *found.unwrap_or_else(|| panic!("the table of weights has no clue {evidence_id} of {cause}"))
     }
 }
 
@@ -80,38 +85,38 @@ pub const PRIORS: &[(&str, f64)] = &[
     ("slc_cache", 0.0),
     ("slow_usb", -1.0),
     ("token_bucket", -1.5),
-    ("weak_zone", -1.0),
-    ("worn", -2.0),
+    ("slow_region", -1.0),
+    ("worn_out", -2.0),
     ("write_cache_off", -1.5),
 ];
 
 /// By cause, in the order in which clues are weighed.
 pub const WEIGHTS: &[Weight] = &[
-    weight("background_io", "others_busy", 5.0, -5.0),
+    weight("background_io", "background_io", 5.0, -5.0),
     weight("background_io", "array_busy", -4.0, 0.0),
     weight("background_io", "uneven_reads", 1.5, -0.5),
     weight("compression", "zeros_faster", 6.0, -7.0),
-    weight("compression", "arm", -6.0, 0.0),
+    weight("compression", "hard_disk", -6.0, 0.0),
     weight("compression", "virtual", -5.0, 0.0),
     weight("counterfeit", "wrong_data", 7.0, -3.0),
     weight("degraded_array", "array_degraded", 7.0, -7.0),
     weight("encryption", "encrypted", 2.0, -8.0),
     weight("encryption", "processor_busy", 4.0, -2.5),
-    weight("encryption", "alike_watched", 0.0, 2.0),
-    weight("encryption", "alike_unwatched", -2.0, 4.0),
+    weight("encryption", "alike_visible", 0.0, 2.0),
+    weight("encryption", "alike_hidden", -2.0, 4.0),
     weight("firmware", "known_bug", 6.0, -3.0),
     weight("fragmentation", "many_pieces", 4.0, -6.0),
-    weight("fragmentation", "arm", 3.0, -3.0),
+    weight("fragmentation", "hard_disk", 3.0, -3.0),
     weight("fragmentation", "new_file_faster", 2.0, -1.0),
     weight("heat", "slower_when_warm", 3.5, -3.0),
     weight("heat", "throttle_count", 8.0, -1.0).in_group("temperature"),
     weight("heat", "near_limit", 2.5, -2.0).in_group("temperature"),
-    weight("heat", "drop_at_half_rate", -4.0, 3.0),
+    weight("heat", "cliff_at_half_rate", -4.0, 3.0),
     weight("host_memory", "spread_costs", 3.0, -5.0),
     weight("host_memory", "memory_refused", 6.0, -4.0),
-    weight("host_memory", "arm", -8.0, 0.0),
+    weight("host_memory", "hard_disk", -8.0, 0.0),
     weight("host_memory", "virtual", -4.0, 0.0),
-    weight("lazy_volume", "second_read_faster", 4.0, -6.0),
+    weight("lazy_volume", "repeat_read_faster", 4.0, -6.0),
     weight("lazy_volume", "virtual", 3.5, -5.0),
     weight("lazy_volume", "slow_fetch", 0.5, -4.0),
     weight("lazy_volume", "counted_reads", 1.0, -4.0),
@@ -123,39 +128,39 @@ pub const WEIGHTS: &[Weight] = &[
     weight("narrow_link", "usb", -8.0, 0.0),
     weight("narrow_link", "reads_at_ceiling", 4.0, -4.0),
     weight("nearly_full", "full", 5.0, -6.0),
-    weight("nearly_full", "arm", -4.0, 0.5),
+    weight("nearly_full", "hard_disk", -4.0, 0.5),
     weight("no_trim", "trim_helps", 4.0, -0.5),
     weight("no_trim", "trim_blocked", 2.5, -0.3).in_group("arrival"),
     weight("no_trim", "trim_sent", -3.0, 5.0).in_group("arrival"),
-    weight("no_trim", "arm", -8.0, 0.5),
+    weight("no_trim", "hard_disk", -8.0, 0.5),
     weight("no_trim", "virtual", -3.0, 0.0),
     weight("no_trim", "writes_below_reads", -0.5, 2.0),
-    weight("old_data", "fresh_faster", 5.0, -5.0),
-    weight("old_data", "second_read_faster", -4.0, 1.5),
-    weight("old_data", "others_busy", -3.0, 0.0),
+    weight("old_data", "new_data_faster", 5.0, -5.0),
+    weight("old_data", "repeat_read_faster", -4.0, 1.5),
+    weight("old_data", "background_io", -3.0, 0.0),
     weight("old_data", "faster_than_link", -4.0, 0.0),
-    weight("old_data", "month_old", 1.5, -1.0).in_group("age"),
-    weight("old_data", "week_young", -4.0, 0.0).in_group("age"),
-    weight("old_data", "arm", -6.0, 0.5),
+    weight("old_data", "older_than_a_month", 1.5, -1.0).in_group("age"),
+    weight("old_data", "written_this_week", -4.0, 0.0).in_group("age"),
+    weight("old_data", "hard_disk", -6.0, 0.5),
     weight("old_data", "virtual", -6.0, 0.0),
     weight("power_saving", "pauses_cost", 4.0, -5.0),
     weight("power_saving", "sleeps", 1.5, -2.0),
     weight("power_saving", "virtual", -4.0, 0.0),
     weight("read_cache", "counted_reads", -0.5, 5.0),
     weight("read_cache", "faster_than_link", 6.0, -1.0),
-    weight("shingled", "arm", 2.0, -8.0),
+    weight("shingled", "hard_disk", 2.0, -8.0),
     weight("shingled", "virtual", -6.0, 0.0),
     weight("shingled", "database", 6.0, 0.0),
     weight("shingled", "knows_trim", 3.0, -0.5),
-    weight("shingled", "write_drop", 3.0, -1.5),
+    weight("shingled", "write_cliff", 3.0, -1.5),
     weight("shingled", "cached_writes", -1.0, 4.0),
-    weight("slc_cache", "write_drop", 3.0, -4.0),
-    weight("slc_cache", "drop_again", 3.0, -3.0),
-    weight("slc_cache", "drop_at_half_rate", 3.0, -5.0),
+    weight("slc_cache", "write_cliff", 3.0, -4.0),
+    weight("slc_cache", "cliff_repeats", 3.0, -3.0),
+    weight("slc_cache", "cliff_at_half_rate", 3.0, -5.0),
     weight("slc_cache", "slower_when_warm", -2.0, 0.0),
-    weight("slc_cache", "drop_beyond_usual", -6.0, 1.0),
+    weight("slc_cache", "cliff_beyond_normal", -6.0, 1.0),
     weight("slc_cache", "protected_memory", -8.0, 0.0),
-    weight("slc_cache", "arm", -8.0, 1.0),
+    weight("slc_cache", "hard_disk", -8.0, 1.0),
     weight("slc_cache", "virtual", -3.0, 0.0),
     weight("slow_usb", "usb", 1.0, -8.0),
     weight("slow_usb", "slow_ceiling", 5.0, -1.0),
@@ -166,17 +171,17 @@ pub const WEIGHTS: &[Weight] = &[
     weight("token_bucket", "virtual", -0.5, -5.0).in_group("shown"),
     weight("token_bucket", "cloud", 2.5, -1.0).in_group("shown"),
     weight("token_bucket", "deep_below", -4.0, 3.0),
-    weight("token_bucket", "held_count", 4.0, -2.0),
-    weight("weak_zone", "arm", 2.0, -4.0),
-    weight("weak_zone", "slow_places", 3.0, -4.0),
-    weight("weak_zone", "second_read_faster", -4.0, 1.5),
-    weight("weak_zone", "pending_sectors", 4.0, -2.0).in_group("defects"),
-    weight("weak_zone", "reallocated_sectors", 1.5, -0.5).in_group("defects"),
-    weight("weak_zone", "errors", 2.0, -0.5).in_group("defects"),
-    weight("worn", "endurance_used", 6.0, -4.0).in_group("wear"),
-    weight("worn", "spare_low", 5.0, -0.5).in_group("wear"),
-    weight("worn", "failing", 3.0, -0.2).in_group("wear"),
-    weight("worn", "arm", -6.0, 0.0),
+    weight("token_bucket", "throttle_count_cloud", 4.0, -2.0),
+    weight("slow_region", "hard_disk", 2.0, -4.0),
+    weight("slow_region", "slow_regions", 3.0, -4.0),
+    weight("slow_region", "repeat_read_faster", -4.0, 1.5),
+    weight("slow_region", "pending_sectors", 4.0, -2.0).in_group("defects"),
+    weight("slow_region", "reallocated_sectors", 1.5, -0.5).in_group("defects"),
+    weight("slow_region", "errors", 2.0, -0.5).in_group("defects"),
+    weight("worn_out", "endurance_used", 6.0, -4.0).in_group("wear"),
+    weight("worn_out", "spare_low", 5.0, -0.5).in_group("wear"),
+    weight("worn_out", "failing", 3.0, -0.2).in_group("wear"),
+    weight("worn_out", "hard_disk", -6.0, 0.0),
     weight("write_cache_off", "write_through", 3.0, -7.0),
     weight("write_cache_off", "cached_writes", 3.0, -3.0),
     weight("write_cache_off", "writes_below", -4.0, 2.0),
@@ -188,12 +193,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_clue_has_one_weight_and_belongs_to_a_cause() {
+    fn every_evidence_has_one_weight_and_belongs_to_a_cause() {
         for (index, weight) in WEIGHTS.iter().enumerate() {
-            let twin = |other: &&Weight| (other.cause, other.clue) == (weight.cause, weight.clue);
-            assert!(!WEIGHTS[index + 1..].iter().any(|other| twin(&other)), "{weight:?}");
+            let duplicate =
+                |other: &&Weight| (other.cause, other.evidence_id) == (weight.cause, weight.evidence_id);
+            assert!(!WEIGHTS[index + 1..].iter().any(|other| duplicate(&other)), "{weight:?}");
             assert!(crate::by_name(weight.cause).is_some() && prior(weight.cause).is_finite(), "{weight:?}");
-            assert!(weight.there != weight.absent, "{weight:?} says nothing");
+            assert!(weight.when_present != weight.when_absent, "{weight:?} says nothing");
         }
         assert_eq!(PRIORS.len(), crate::ALL.len());
     }

@@ -1,29 +1,29 @@
 //! Every cause on made-up cases: named where it is at work, alone and beside another, and never where nothing is wrong.
 
 use likenew_core::facts::{
-    Counts, Database, Drive, DriveKind, DriveSince, Fact, Facts, FileSystem, Files, Health, HostMemory,
+    Counts, Database, Drive, DriveDelta, DriveKind, Fact, Facts, FileSystem, Files, Health, HostMemory,
     Identity, Layer, LayerKind, Link, Power, Trimming,
 };
 use likenew_diagnosis::{
-    ALL, Case, Diagnosis, Figure, Kind, Origin, Overall, Reference, Risk, Sign, Signs, Site, Symptom,
-    WriteDrop, by_name, cures, diagnose,
+    ALL, Case, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Risk, Site,
+    Symptom, WriteCliff, by_name, diagnose, fixes,
 };
 
 /// A target with what was measured of it.
 #[derive(Clone)]
 struct Target {
-    signs: Signs,
+    measurements: Measurements,
     facts: Facts,
-    since: DriveSince,
+    delta: DriveDelta,
     references: Vec<Reference>,
 }
 
-fn known<T>(value: T) -> Fact<T> {
-    Fact::known(value, "test")
+fn fact<T>(value: T) -> Fact<T> {
+    Fact::new(value, "test")
 }
 
-fn sign(value: f64) -> Sign {
-    Sign::within(value, 0.04)
+fn add_measured(value: f64) -> Measured {
+    Measured::with_interval(value, 0.04)
 }
 
 const READ: f64 = 540e6;
@@ -34,38 +34,38 @@ fn healthy() -> Target {
     let layer = |name: &str, kind| Layer {
         name: name.into(),
         kind,
-        takes_trim: known(true),
-        start_bytes: known(1 << 20),
-        write_cache: known("write back".to_owned()),
+        takes_trim: fact(true),
+        start_bytes: fact(1 << 20),
+        write_cache: fact("write back".to_owned()),
         ..Layer::default()
     };
     let drive = Drive {
         name: "sda".into(),
         kind: DriveKind::Sata,
         identity: Identity {
-            rotation_rpm: known(0),
-            virtual_by: known(None),
-            knows_trim: known(true),
+            rotation_rpm: fact(0),
+            virtual_by: fact(None),
+            knows_trim: fact(true),
             ..Identity::default()
         },
         link: Link {
-            driver: known("ahci".to_owned()),
-            ceiling_bytes_per_s: known(600_000_000),
-            possible_bytes_per_s: known(600_000_000),
+            driver: fact("ahci".to_owned()),
+            ceiling_bytes_per_s: fact(600_000_000),
+            possible_bytes_per_s: fact(600_000_000),
             ..Link::default()
         },
-        power: Power { link_policy: known("max_performance".to_owned()), ..Power::default() },
+        power: Power { link_policy: fact("max_performance".to_owned()), ..Power::default() },
         health: Health {
-            temperature_c: known(40.0),
-            temperature_warning_c: known(70.0),
-            used_percent: known(3.0),
-            spare_percent: known(100.0),
-            pending_sectors: known(0),
-            failing: known(false),
+            temperature_c: fact(40.0),
+            temperature_warning_c: fact(70.0),
+            used_percent: fact(3.0),
+            spare_percent: fact(100.0),
+            pending_sectors: fact(0),
+            failing: fact(false),
             ..Health::default()
         },
-        counts: Counts { reallocated_sectors: known(0), crc_errors: known(0), ..Counts::default() },
-        database: Database { warning: known(None), ..Database::default() },
+        counts: Counts { reallocated_sectors: fact(0), crc_errors: fact(0), ..Counts::default() },
+        database: Database { warning: fact(None), ..Database::default() },
         ..Drive::default()
     };
     let facts = Facts {
@@ -76,90 +76,97 @@ fn healthy() -> Target {
         ],
         file_system: Some(FileSystem {
             point: "/".into(),
-            used_percent: known(50.0),
-            trimming: Trimming { at_once: known(true), ..Trimming::default() },
+            used_percent: fact(50.0),
+            trimming: Trimming { immediate: fact(true), ..Trimming::default() },
             ..FileSystem::default()
         }),
         drives: vec![drive],
         files: Some(Files {
-            extents_per_mib: known(0.9),
-            inode_age_s_p90: known(100 * 86_400),
+            extents_per_mib: fact(0.9),
+            inode_age_s_p90: fact(100 * 86_400),
             ..Files::default()
         }),
         ..Facts::default()
     };
-    let since = DriveSince {
+    let delta = DriveDelta {
         name: "sda".into(),
         counts: Counts {
-            crc_errors: known(0),
-            log_resets: known(0),
-            throttled_light_s: known(0),
+            crc_errors: fact(0),
+            log_resets: fact(0),
+            throttled_light_s: fact(0),
             ..Counts::default()
         },
-        ..DriveSince::default()
+        ..DriveDelta::default()
     };
-    let signs = Signs {
-        figures: vec![
-            (Figure::ReadInOrder, sign(READ)),
-            (Figure::WriteInOrder, sign(WRITE)),
-            (Figure::ReadAnywhere, sign(10_000.0)),
-            (Figure::WriteAnywhere, sign(30_000.0)),
-            (Figure::ReadAnywhereDeep, sign(90_000.0)),
+    let measurements = Measurements {
+        metrics: vec![
+            (Metric::SequentialRead, add_measured(READ)),
+            (Metric::SequentialWrite, add_measured(WRITE)),
+            (Metric::RandomRead, add_measured(10_000.0)),
+            (Metric::RandomWrite, add_measured(30_000.0)),
+            (Metric::RandomReadQd32, add_measured(90_000.0)),
         ],
-        access_ns: Some(sign(100e3)),
-        fresh_over_old: Some(sign(1.02)),
-        median_over_slowest: Some(sign(1.05)),
-        first_over_last: Some(sign(1.0)),
-        again_over_first: Some(sign(1.01)),
-        wide_over_narrow: Some(sign(1.05)),
-        deep_over_single: Some(sign(9.0)),
-        paused_over_busy: Some(sign(1.05)),
-        aligned_over_shifted: Some(sign(0.6)),
-        zeros_over_random: Some(sign(1.0)),
-        rested_over_tired: Some(sign(1.02)),
-        trimmed_over_rested: Some(sign(1.01)),
-        written_evenly_bytes: Some(2e9),
-        read_scatter: Some(sign(0.02)),
-        cool_over_warm: Some(sign(1.01)),
-        burst_over_flat: Some(sign(1.01)),
-        others_share: Some(sign(0.002)),
-        counted_over_read: Some(sign(1.0)),
-        kernel_processors: Some(sign(0.2)),
-        ..Signs::default()
+        access_ns: Some(add_measured(100e3)),
+        new_over_old_data: Some(add_measured(1.02)),
+        median_over_slowest: Some(add_measured(1.05)),
+        first_over_last: Some(add_measured(1.0)),
+        repeat_over_first: Some(add_measured(1.01)),
+        wide_over_narrow: Some(add_measured(1.05)),
+        deep_over_single: Some(add_measured(9.0)),
+        idle_over_busy: Some(add_measured(1.05)),
+        aligned_over_shifted: Some(add_measured(0.6)),
+        zeros_over_random: Some(add_measured(1.0)),
+        rested_over_worked: Some(add_measured(1.02)),
+        trimmed_over_rested: Some(add_measured(1.01)),
+        steady_written_bytes: Some(2e9),
+        read_scatter: Some(add_measured(0.02)),
+        rested_over_loaded: Some(add_measured(1.01)),
+        burst_over_flat: Some(add_measured(1.01)),
+        background_share: Some(add_measured(0.002)),
+        counted_over_read: Some(add_measured(1.0)),
+        kernel_processors: Some(add_measured(0.2)),
+        ..Measurements::default()
     };
-    let of = |figure, value| Reference { figure, origin: Origin::Advertised, value, repeatability: 0.0 };
+    let of = |metric, value| Reference { metric, origin: Origin::Advertised, value, repeatability: 0.0 };
     let references = vec![
-        of(Figure::ReadInOrder, 550e6),
-        of(Figure::WriteInOrder, 520e6),
-        of(Figure::ReadAnywhere, 11_000.0),
-        of(Figure::WriteAnywhere, 32_000.0),
-        of(Figure::ReadAnywhereDeep, 95_000.0),
-        Reference { figure: Figure::ReadInOrder, origin: Origin::Link, value: 600e6, repeatability: 0.0 },
+        of(Metric::SequentialRead, 550e6),
+        of(Metric::SequentialWrite, 520e6),
+        of(Metric::RandomRead, 11_000.0),
+        of(Metric::RandomWrite, 32_000.0),
+        of(Metric::RandomReadQd32, 95_000.0),
+        Reference { metric: Metric::SequentialRead, origin: Origin::Link, value: 600e6, repeatability: 0.0 },
     ];
-    Target { signs, facts, since, references }
+    Target { measurements, facts, delta, references }
 }
 
 /// A disk that turns.
 fn disk() -> Target {
     let mut target = healthy();
-    target.signs.access_ns = Some(sign(13e6));
-    target.facts.drives[0].identity.rotation_rpm = known(7200);
-    target.facts.drives[0].identity.knows_trim = known(false);
-    target.references.retain(|of| {
-        !matches!(of.figure, Figure::ReadAnywhere | Figure::ReadAnywhereDeep | Figure::WriteAnywhere)
-    });
+    target.measurements.access_ns = Some(add_measured(13e6));
+    target.facts.drives[0].identity.rotation_rpm = fact(7200);
+    target.facts.drives[0].identity.knows_trim = fact(false);
+    target
+        .references
+        .retain(|of| !matches!(of.metric, Metric::RandomRead | Metric::RandomReadQd32 | Metric::RandomWrite));
     target
 }
 
 impl Target {
     fn diagnose(&self) -> Diagnosis {
-        let Self { signs, facts, since, references } = self;
-        diagnose(&Case { signs, facts: Some(facts), since: Some(since), references, usual: &[], site: None })
+        let Self { measurements, facts, delta, references } = self;
+        diagnose(&Case {
+            measurements,
+            facts: Some(facts),
+            delta: Some(delta),
+            references,
+            normal: &[],
+            site: None,
+        })
     }
 
-    fn slower(&mut self, figure: Figure, times: f64) {
-        let of = self.signs.figures.iter_mut().find(|(of, _)| *of == figure).unwrap();
-        of.1 = sign(of.1.value / times);
+    fn slower(&mut self, metric: Metric, times: f64) {
+        let of = self.measurements.metrics.iter_mut().find(|(of, _)| *of == metric).unwrap();
+        of.1 = add_measured(of.1.value / times);
     }
 
     fn drive(&mut self) -> &mut Drive {
@@ -171,7 +178,7 @@ impl Target {
 type Break = fn(&mut Target);
 
 fn virtual_(target: &mut Target) {
-    target.drive().identity.virtual_by = known(Some("KVM".to_owned()));
+    target.drive().identity.virtual_by = fact(Some("KVM".to_owned()));
     target.drive().kind = DriveKind::Virtual;
 }
 
@@ -181,152 +188,147 @@ type Broken = (&'static str, fn() -> Target, Break);
 /// Each cause.
 const BREAKS: &[Broken] = &[
     ("slc_cache", healthy, |t| {
-        t.signs.write_drop = Some(WriteDrop {
-            at_bytes: sign(6e9),
-            ratio: sign(4.0),
-            again_at_bytes: Some(sign(5e9)),
-            at_half_rate: Some(sign(1.1)),
+        t.measurements.write_cliff = Some(WriteCliff {
+            at_bytes: add_measured(6e9),
+            ratio: add_measured(4.0),
+            again_at_bytes: Some(add_measured(5e9)),
+            at_half_rate: Some(add_measured(1.1)),
         });
     }),
     ("no_trim", healthy, |t| {
-        t.slower(Figure::WriteInOrder, 3.0);
-        t.slower(Figure::WriteAnywhere, 4.0);
-        t.signs.trimmed_over_rested = Some(sign(2.7));
-        t.facts.stack[1].takes_trim = known(false);
+        t.slower(Metric::SequentialWrite, 3.0);
+        t.slower(Metric::RandomWrite, 4.0);
+        t.measurements.trimmed_over_rested = Some(add_measured(2.7));
+        t.facts.stack[1].takes_trim = fact(false);
         t.facts.file_system.as_mut().unwrap().trimming =
-            Trimming { at_once: known(false), timer_enabled: known(false), ..Trimming::default() };
+            Trimming { immediate: fact(false), timer_enabled: fact(false), ..Trimming::default() };
     }),
     ("old_data", healthy, |t| {
-        t.slower(Figure::ReadInOrder, 5.0);
-        t.signs.fresh_over_old = Some(sign(5.0));
-        t.signs.median_over_slowest = Some(sign(1.8));
+        t.slower(Metric::SequentialRead, 5.0);
+        t.measurements.new_over_old_data = Some(add_measured(5.0));
+        t.measurements.median_over_slowest = Some(add_measured(1.8));
     }),
-    ("weak_zone", disk, |t| {
-        t.signs.median_over_slowest = Some(sign(6.0));
-        t.drive().health.pending_sectors = known(40);
+    ("slow_region", disk, |t| {
+        t.measurements.median_over_slowest = Some(add_measured(6.0));
+        t.drive().health.pending_sectors = fact(40);
     }),
     ("heat", healthy, |t| {
-        t.signs.cool_over_warm = Some(sign(2.5));
-        t.since.counts.throttled_light_s = known(9);
-        t.drive().health.temperature_c = known(69.0);
+        t.measurements.rested_over_loaded = Some(add_measured(2.5));
+        t.delta.counts.throttled_light_s = fact(9);
+        t.drive().health.temperature_c = fact(69.0);
     }),
     ("narrow_link", healthy, |t| {
-        t.slower(Figure::ReadInOrder, 2.1);
-        t.slower(Figure::WriteInOrder, 2.0);
-        t.drive().link.ceiling_bytes_per_s = known(300_000_000);
+        t.slower(Metric::SequentialRead, 2.1);
+        t.slower(Metric::SequentialWrite, 2.0);
+        t.drive().link.ceiling_bytes_per_s = fact(300_000_000);
     }),
     ("slow_usb", healthy, |t| {
-        t.slower(Figure::ReadInOrder, 13.0);
-        t.slower(Figure::WriteInOrder, 13.0);
+        t.slower(Metric::SequentialRead, 13.0);
+        t.slower(Metric::SequentialWrite, 13.0);
         t.drive().kind = DriveKind::Usb;
-        t.drive().link.ceiling_bytes_per_s = known(53_248_000);
-        t.drive().link.possible_bytes_per_s = known(53_248_000);
-        t.drive().link.driver = known("usb-storage".to_owned());
-        t.signs.deep_over_single = Some(sign(1.02));
+        t.drive().link.ceiling_bytes_per_s = fact(53_248_000);
+        t.drive().link.possible_bytes_per_s = fact(53_248_000);
+        t.drive().link.driver = fact("usb-storage".to_owned());
+        t.measurements.deep_over_single = Some(add_measured(1.02));
     }),
     ("host_memory", healthy, |t| {
-        t.signs.wide_over_narrow = Some(sign(2.4));
-        t.slower(Figure::ReadAnywhere, 2.2);
+        t.measurements.wide_over_narrow = Some(add_measured(2.4));
+        t.slower(Metric::RandomRead, 2.2);
         t.drive().host_memory = Some(HostMemory {
-            wanted_bytes: known(64 << 20),
-            least_bytes: known(64 << 20),
-            given_bytes: known(0),
+            wanted_bytes: fact(64 << 20),
+            least_bytes: fact(64 << 20),
+            given_bytes: fact(0),
             ..HostMemory::default()
         });
     }),
     ("encryption", healthy, |t| {
-        t.slower(Figure::ReadInOrder, 4.0);
-        t.slower(Figure::WriteInOrder, 4.0);
-        t.slower(Figure::ReadAnywhereDeep, 2.7);
-        t.signs.kernel_processors = Some(sign(0.99));
+        t.slower(Metric::SequentialRead, 4.0);
+        t.slower(Metric::SequentialWrite, 4.0);
+        t.slower(Metric::RandomReadQd32, 2.7);
+        t.measurements.kernel_processors = Some(add_measured(0.99));
         t.facts.stack.insert(
             1,
-            Layer {
-                name: "dm-0".into(),
-                kind: LayerKind::Crypt,
-                takes_trim: known(true),
-                ..Layer::default()
-            },
+            Layer { name: "dm-0".into(), kind: LayerKind::Crypt, takes_trim: fact(true), ..Layer::default() },
         );
     }),
     ("token_bucket", healthy, |t| {
         virtual_(t);
-        t.slower(Figure::ReadAnywhereDeep, 10.0);
-        t.signs.burst_over_flat = Some(sign(8.0));
+        t.slower(Metric::RandomReadQd32, 10.0);
+        t.measurements.burst_over_flat = Some(add_measured(8.0));
     }),
     ("lazy_volume", healthy, |t| {
         virtual_(t);
-        t.slower(Figure::ReadInOrder, 10.0);
-        t.signs.again_over_first = Some(sign(12.0));
-        t.signs.access_ns = Some(sign(20e6));
+        t.slower(Metric::SequentialRead, 10.0);
+        t.measurements.repeat_over_first = Some(add_measured(12.0));
+        t.measurements.access_ns = Some(add_measured(20e6));
     }),
     ("shingled", disk, |t| {
-        t.signs.write_drop = Some(WriteDrop {
-            at_bytes: sign(2e9),
-            ratio: sign(9.0),
+        t.measurements.write_cliff = Some(WriteCliff {
+            at_bytes: add_measured(2e9),
+            ratio: add_measured(9.0),
             again_at_bytes: None,
             at_half_rate: None,
         });
-        t.drive().database.shingled = known(true);
+        t.drive().database.shingled = fact(true);
     }),
     ("read_cache", healthy, |t| {
-        t.signs.figures[0].1 = sign(3e9);
-        t.signs.counted_over_read = Some(sign(0.1));
-        t.signs.again_over_first = Some(sign(4.0));
+        t.measurements.metrics[0].1 = add_measured(3e9);
+        t.measurements.counted_over_read = Some(add_measured(0.1));
+        t.measurements.repeat_over_first = Some(add_measured(4.0));
     }),
     ("misalignment", healthy, |t| {
-        t.slower(Figure::WriteAnywhere, 2.0);
-        t.signs.aligned_over_shifted = Some(sign(1.9));
-        t.facts.stack[1].start_bytes = known(63 * 512);
+        t.slower(Metric::RandomWrite, 2.0);
+        t.measurements.aligned_over_shifted = Some(add_measured(1.9));
+        t.facts.stack[1].start_bytes = fact(63 * 512);
     }),
     ("fragmentation", disk, |t| {
-        t.signs.fresh_over_old = Some(sign(6.0));
-        t.facts.files.as_mut().unwrap().extents_per_mib = known(12.0);
-        t.slower(Figure::ReadInOrder, 6.0);
+        t.measurements.new_over_old_data = Some(add_measured(6.0));
+        t.facts.files.as_mut().unwrap().extents_per_mib = fact(12.0);
+        t.slower(Metric::SequentialRead, 6.0);
     }),
-    ("counterfeit", healthy, |t| t.signs.wrong_sectors = 8000),
+    ("counterfeit", healthy, |t| t.measurements.wrong_sectors = 8000),
     ("background_io", healthy, |t| {
-        t.signs.others_share = Some(sign(0.8));
-        t.signs.read_scatter = Some(sign(0.3));
-        t.slower(Figure::ReadInOrder, 1.8);
+        t.measurements.background_share = Some(add_measured(0.8));
+        t.measurements.read_scatter = Some(add_measured(0.3));
+        t.slower(Metric::SequentialRead, 1.8);
     }),
     ("power_saving", healthy, |t| {
-        t.signs.paused_over_busy = Some(sign(5.0));
-        t.drive().power = Power { wake_us_max: known(100_000), ..Power::default() };
+        t.measurements.idle_over_busy = Some(add_measured(5.0));
+        t.drive().power = Power { wake_us_max: fact(100_000), ..Power::default() };
     }),
     ("nearly_full", healthy, |t| {
-        t.facts.file_system.as_mut().unwrap().used_percent = known(99.0);
-        t.slower(Figure::WriteInOrder, 3.0);
-        t.slower(Figure::WriteAnywhere, 3.0);
+        t.facts.file_system.as_mut().unwrap().used_percent = fact(99.0);
+        t.slower(Metric::SequentialWrite, 3.0);
+        t.slower(Metric::RandomWrite, 3.0);
     }),
-    ("worn", healthy, |t| {
+    ("worn_out", healthy, |t| {
         t.drive().health = Health {
-            used_percent: known(110.0),
-            spare_percent: known(4.0),
-            spare_threshold_percent: known(10.0),
-            failing: known(true),
+            used_percent: fact(110.0),
+            spare_percent: fact(4.0),
+            spare_threshold_percent: fact(10.0),
+            failing: fact(true),
             ..Health::default()
         };
-        t.slower(Figure::ReadInOrder, 2.0);
+        t.slower(Metric::SequentialRead, 2.0);
     }),
     ("write_cache_off", disk, |t| {
-        t.facts.stack[2].write_cache = known("write through".to_owned());
+        t.facts.stack[2].write_cache = fact("write through".to_owned());
         t.references.push(Reference {
-            figure: Figure::WriteAnywhere,
-            origin: Origin::Twin,
+            metric: Metric::RandomWrite,
+            origin: Origin::Simulated,
             value: 140.0,
             repeatability: 0.0,
         });
-        t.signs.figures[3].1 = sign(60.0);
+        t.measurements.metrics[3].1 = add_measured(60.0);
     }),
     ("compression", healthy, |t| {
-        t.slower(Figure::WriteInOrder, 2.2);
-        t.signs.zeros_over_random = Some(sign(2.2));
+        t.slower(Metric::SequentialWrite, 2.2);
+        t.measurements.zeros_over_random = Some(add_measured(2.2));
     }),
     ("link_errors", healthy, |t| {
-        t.since.counts.crc_errors = known(50);
-        t.drive().counts.crc_errors = known(5000);
-        t.signs.stalled_share = Some(sign(0.3));
+        t.delta.counts.crc_errors = fact(50);
+        t.drive().counts.crc_errors = fact(5000);
+        t.measurements.stalled_share = Some(add_measured(0.3));
     }),
     ("degraded_array", healthy, |t| {
         t.facts.stack.insert(
@@ -334,21 +336,21 @@ const BREAKS: &[Broken] = &[
             Layer {
                 name: "md0".into(),
                 kind: LayerKind::Array,
-                takes_trim: known(true),
-                members_missing: known(1),
+                takes_trim: fact(true),
+                members_missing: fact(1),
                 ..Layer::default()
             },
         );
-        t.slower(Figure::ReadInOrder, 3.0);
+        t.slower(Metric::SequentialRead, 3.0);
     }),
     ("firmware", healthy, |t| {
-        t.drive().database.warning = known(Some("may lose data; update".to_owned()));
-        t.signs.stalled_share = Some(sign(0.2));
+        t.drive().database.warning = fact(Some("may lose data; update".to_owned()));
+        t.measurements.stalled_share = Some(add_measured(0.2));
     }),
 ];
 
 fn names(diagnosis: &Diagnosis) -> Vec<&'static str> {
-    diagnosis.found.iter().map(|found| found.card.name).collect()
+    diagnosis.causes.iter().map(|found| found.descriptor.name).collect()
 }
 
 #[test]
@@ -359,17 +361,17 @@ fn every_cause_is_named_where_it_is_at_work_and_none_beside_it() {
         let diagnosis = target.diagnose();
         assert_eq!(names(&diagnosis), [*name], "{diagnosis:#?}");
         assert!(diagnosis.open.is_empty(), "{name} explains everything: {:?}", diagnosis.open);
-        let expected = match by_name(name).unwrap().card().kind {
-            Kind::Drive => Overall::Fallen,
+        let expected = match by_name(name).unwrap().descriptor().kind {
+            Kind::Drive => Overall::Slow,
             Kind::NotTheDrive => Overall::NotTheDrive,
             Kind::ByDesign => Overall::ByDesign,
         };
         assert_eq!(diagnosis.overall, expected, "{name}");
     }
-    let tried: Vec<&str> = BREAKS.iter().map(|(name, ..)| *name).collect();
-    let missing: Vec<&str> =
-        ALL.iter().map(|cause| cause.card().name).filter(|name| !tried.contains(name)).collect();
-    assert!(missing.is_empty(), "{missing:?} were not tried");
+    let attempts: Vec<&str> = BREAKS.iter().map(|(name, ..)| *name).collect();
+    let missing_evidence: Vec<&str> =
+        ALL.iter().map(|cause| cause.descriptor().name).filter(|name| !attempts.contains(name)).collect();
+    assert!(missing_evidence.is_empty(), "{missing_evidence:?} were not tried");
 }
 
 #[test]
@@ -377,7 +379,7 @@ fn nothing_is_named_where_nothing_is_wrong() {
     for target in [healthy(), disk()] {
         let diagnosis = target.diagnose();
         assert!(
-            diagnosis.found.is_empty() && diagnosis.open.is_empty() && diagnosis.latent.is_empty(),
+            diagnosis.causes.is_empty() && diagnosis.open.is_empty() && diagnosis.latent.is_empty(),
             "{diagnosis:#?}"
         );
         assert_eq!(diagnosis.overall, Overall::AsNew);
@@ -385,10 +387,16 @@ fn nothing_is_named_where_nothing_is_wrong() {
     let mut unknown = healthy();
     unknown.references.clear();
     assert_eq!(unknown.diagnose().overall, Overall::Sound);
-    let case =
-        Case { signs: &Signs::default(), facts: None, since: None, references: &[], usual: &[], site: None };
+    let case = Case {
+        measurements: &Measurements::default(),
+        facts: None,
+        delta: None,
+        references: &[],
+        normal: &[],
+        site: None,
+    };
     let nothing = diagnose(&case);
-    assert!(nothing.found.is_empty() && nothing.overall == Overall::Sound, "{nothing:#?}");
+    assert!(nothing.causes.is_empty() && nothing.overall == Overall::Sound, "{nothing:#?}");
 }
 
 #[test]
@@ -396,7 +404,7 @@ fn two_causes_at_once_are_both_named() {
     let mut wrong = Vec::new();
     for (index, (one, target, first)) in BREAKS.iter().enumerate() {
         for (other, target_of_other, second) in &BREAKS[index + 1..] {
-            let same_medium = target().signs.access_ns == target_of_other().signs.access_ns;
+            let same_medium = target().measurements.access_ns == target_of_other().measurements.access_ns;
             let is_virtual = |name: &str| ["token_bucket", "lazy_volume"].contains(&name);
             if !same_medium || is_virtual(one) != is_virtual(other) {
                 continue;
@@ -418,81 +426,85 @@ fn without_facts_less_is_sure_and_nothing_else_is_named() {
     for (name, target, set_to_work) in BREAKS {
         let mut target = target();
         set_to_work(&mut target);
-        let Target { signs, references, .. } = &target;
+        let Target { measurements, references, .. } = &target;
         let diagnosis =
-            diagnose(&Case { signs, facts: None, since: None, references, usual: &[], site: None });
+            diagnose(&Case { measurements, facts: None, delta: None, references, normal: &[], site: None });
         let wrong: Vec<&str> = names(&diagnosis).into_iter().filter(|found| found != name).collect();
         assert!(wrong.is_empty(), "{name} without facts: {wrong:?}");
-        assert!(diagnosis.open.iter().all(|open| !open.missing.is_empty()), "{name}: {:?}", diagnosis.open);
+        assert!(
+            diagnosis.open.iter().all(|open| !open.missing_evidence.is_empty()),
+            "{name}: {:?}",
+            diagnosis.open
+        );
     }
 }
 
 #[test]
 fn a_blocked_trim_that_costs_nothing_yet_is_no_cause() {
     let mut target = healthy();
-    target.facts.stack[1].takes_trim = known(false);
+    target.facts.stack[1].takes_trim = fact(false);
     let diagnosis = target.diagnose();
-    assert!(diagnosis.found.is_empty(), "{diagnosis:#?}");
-    let unsent = Trimming { at_once: known(false), timer_enabled: known(false), ..Trimming::default() };
+    assert!(diagnosis.causes.is_empty(), "{diagnosis:#?}");
+    let unsent = Trimming { immediate: fact(false), timer_enabled: fact(false), ..Trimming::default() };
     target.facts.file_system.as_mut().unwrap().trimming = unsent;
     let diagnosis = target.diagnose();
-    assert!(diagnosis.found.is_empty() && diagnosis.overall == Overall::AsNew, "{diagnosis:#?}");
-    let [told] = &diagnosis.latent[..] else { panic!("{:#?}", diagnosis.latent) };
-    assert!(told.card.name == "no_trim" && !told.is_problem() && told.chance < 0.9, "{told:#?}");
+    assert!(diagnosis.causes.is_empty() && diagnosis.overall == Overall::AsNew, "{diagnosis:#?}");
+    let [text] = &diagnosis.latent[..] else { panic!("{:#?}", diagnosis.latent) };
+    assert!(text.descriptor.name == "no_trim" && !text.is_problem() && text.chance < 0.9, "{text:#?}");
     let mut target = healthy();
-    target.drive().database.warning = known(Some("update it".to_owned()));
-    let latent: Vec<&str> = target.diagnose().latent.iter().map(|one| one.card.name).collect();
+    target.drive().database.warning = fact(Some("update it".to_owned()));
+    let latent: Vec<&str> = target.diagnose().latent.iter().map(|one| one.descriptor.name).collect();
     assert_eq!(latent, ["firmware"], "a warning is told before it costs anything");
 }
 
 #[test]
 fn unsent_trim_is_not_why_reads_are_as_slow_as_writes() {
-    let unsent = Trimming { at_once: known(false), timer_enabled: known(false), ..Trimming::default() };
+    let unsent = Trimming { immediate: fact(false), timer_enabled: fact(false), ..Trimming::default() };
     let mut target = healthy();
     target.facts.file_system.as_mut().unwrap().trimming = unsent;
-    target.signs.trimmed_over_rested = None;
-    for figure in [Figure::ReadInOrder, Figure::WriteInOrder, Figure::WriteAnywhere] {
-        target.slower(figure, 4.0);
+    target.measurements.trimmed_over_rested = None;
+    for metric in [Metric::SequentialRead, Metric::SequentialWrite, Metric::RandomWrite] {
+        target.slower(metric, 4.0);
     }
     let diagnosis = target.diagnose();
     assert_eq!(names(&diagnosis), [""; 0], "{diagnosis:#?}");
-    target.slower(Figure::WriteInOrder, 4.0);
+    target.slower(Metric::SequentialWrite, 4.0);
     assert_eq!(names(&target.diagnose()), ["no_trim"], "writes fell more than reads");
 }
 
 #[test]
 fn what_is_slow_without_a_reason_is_undecided_and_says_what_would_decide() {
     let mut target = healthy();
-    target.slower(Figure::ReadInOrder, 3.0);
-    target.signs.fresh_over_old = None;
+    target.slower(Metric::SequentialRead, 3.0);
+    target.measurements.new_over_old_data = None;
     let diagnosis = target.diagnose();
     assert_eq!(diagnosis.overall, Overall::Undecided, "{diagnosis:#?}");
-    assert_eq!(diagnosis.open[0].symptom, Symptom::Below(Figure::ReadInOrder));
+    assert_eq!(diagnosis.open[0].symptom, Symptom::Below(Metric::SequentialRead));
 }
 
 #[test]
-fn every_cause_has_a_manual_a_cure_and_a_way_to_check_it() {
+fn every_cause_has_a_manual_a_fix_and_a_way_to_check_it() {
     let target = healthy();
-    let Target { signs, facts, since, references } = &target;
+    let Target { measurements, facts, delta, references } = &target;
     let site = Some(folder(facts));
-    let case = Case { signs, facts: Some(facts), since: Some(since), references, usual: &[], site };
+    let case = Case { measurements, facts: Some(facts), delta: Some(delta), references, normal: &[], site };
     for cause in ALL {
-        let card = cause.card();
+        let card = cause.descriptor();
         assert!(card.manual.starts_with("# ") && card.manual.contains("**Cure:**"), "{}", card.name);
-        assert!(!card.explains.is_empty() && !card.because.ends_with('.'), "{}", card.name);
-        let cures = cause.cures(&case);
-        assert!(!cures.is_empty(), "{}", card.name);
-        for cure in cures {
+        assert!(!card.explains.is_empty() && !card.summary.ends_with('.'), "{}", card.name);
+        let fixes = cause.fixes(&case);
+        assert!(!fixes.is_empty(), "{}", card.name);
+        for fix in fixes {
             assert!(
-                !cure.what.is_empty() && !cure.check.is_empty() && !cure.cost.is_empty(),
+                !fix.description.is_empty() && !fix.check.is_empty() && !fix.cost.is_empty(),
                 "{}",
                 card.name
             );
-            let destroys = cure
+            let destroys = fix
                 .command
                 .as_deref()
                 .is_some_and(|command| command.contains("discard") || command.contains("mkfs"));
-            assert!(!destroys || cure.risk == Risk::Data, "{}: {:?}", card.name, cure);
+            assert!(!destroys || fix.risk == Risk::Data, "{}: {:?}", card.name, fix);
         }
     }
 }
@@ -507,7 +519,7 @@ fn folder(facts: &Facts) -> Site<'_> {
         free_bytes: Some(1 << 30),
         used_bytes: 1 << 30,
         facts: Some(facts),
-        outlook: None,
+        feasibility: None,
     }
 }
 
@@ -516,15 +528,15 @@ fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<Str
     let mut target = healthy();
     change(&mut target);
     let case = Case {
-        signs: &target.signs,
+        measurements: &target.measurements,
         facts: Some(&target.facts),
-        since: None,
+        delta: None,
         references: &target.references,
-        usual: &[],
+        normal: &[],
         site: Some(folder(&target.facts)),
     };
-    let cures = by_name(name).unwrap().cures(&case);
-    cures.into_iter().filter_map(|cure| Some((cure.command?, cure.undo))).collect()
+    let fixes = by_name(name).unwrap().fixes(&case);
+    fixes.into_iter().filter_map(|fix| Some((fix.command?, fix.undo))).collect()
 }
 
 fn with_undo(does: &str, undoes: &str) -> (String, Option<String>) {
@@ -552,9 +564,9 @@ fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
         drive.name = "nvme0n1".into();
         let policy = "/sys/module/pcie_aspm/parameters/policy";
         drive.power = Power {
-            wake_us_max: known(100_000),
-            aspm_policy: Fact::known("powersave".into(), policy),
-            runtime: Fact::known("auto".into(), "/sys/block/nvme0n1/device/power/control"),
+            wake_us_max: fact(100_000),
+            aspm_policy: Fact::new("powersave".into(), policy),
+            runtime: Fact::new("auto".into(), "/sys/block/nvme0n1/device/power/control"),
             ..Power::default()
         };
     });
@@ -579,7 +591,7 @@ fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
             t.facts.stack[1] = Layer {
                 name: "md0".into(),
                 kind: LayerKind::Array,
-                busy_with: known(doing.to_owned()),
+                busy_with: fact(doing.to_owned()),
                 ..Layer::default()
             };
         })
@@ -593,14 +605,14 @@ fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
     let pieces = |kind: &str| {
         commands("fragmentation", |t| {
             let system = t.facts.file_system.as_mut().unwrap();
-            (system.point, system.kind) = ("/srv/my files".into(), known(kind.to_owned()));
+            (system.point, system.kind) = ("/srv/my files".into(), fact(kind.to_owned()));
         })
     };
     assert_eq!(pieces("ext4")[0].0, "e4defrag '/srv/my files'");
     assert_eq!(pieces("btrfs")[0].0, "btrfs filesystem defragment -r '/srv/my files'");
     assert_eq!(pieces("zfs"), []);
-    assert_eq!(commands("old_data", |_| {})[0].0, "likenew recondition / --rung refresh");
-    assert!(commands("weak_zone", |_| {})[0].0.starts_with("ddrescue -n /dev/sda "));
+    assert_eq!(commands("old_data", |_| {})[0].0, "likenew recondition / --step refresh");
+    assert!(commands("slow_region", |_| {})[0].0.starts_with("ddrescue -n /dev/sda "));
     assert!(commands("lazy_volume", |_| {})[0].0.contains("--filename=/dev/sda "));
 }
 
@@ -608,15 +620,15 @@ fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
 fn trim_is_let_through_by_what_blocks_it() {
     let through = |change: &dyn Fn(&mut Layer)| {
         let all = commands("no_trim", |t| {
-            t.facts.stack[1].takes_trim = known(false);
+            t.facts.stack[1].takes_trim = fact(false);
             change(&mut t.facts.stack[1]);
         });
         all[0].clone()
     };
     let crypt = through(&|layer| {
         layer.kind = LayerKind::Crypt;
-        layer.label = known("luks-home".to_owned());
-        layer.options = known(vec!["no_read_workqueue".to_owned()]);
+        layer.label = fact("luks-home".to_owned());
+        layer.options = fact(vec!["no_read_workqueue".to_owned()]);
     });
     assert_eq!(
         crypt,
@@ -629,29 +641,29 @@ fn trim_is_let_through_by_what_blocks_it() {
     assert!(shown.0.contains("target=vda") && shown.0.ends_with("discard=unmap"), "{shown:?}");
     let bridge = through(&|layer| {
         (layer.kind, layer.name) = (LayerKind::UsbDisk, "sdb".into());
-        layer.provisioning_mode = known("full".to_owned());
+        layer.provisioning_mode = fact("full".to_owned());
     });
     let file = "/sys/block/sdb/device/scsi_disk/*/provisioning_mode";
     assert_eq!(bridge, with_undo(&format!("echo unmap | tee {file}"), &format!("echo full | tee {file}")));
     let parity = through(&|layer| {
-        (layer.kind, layer.level) = (LayerKind::Array, known("raid5".to_owned()));
+        (layer.kind, layer.level) = (LayerKind::Array, fact("raid5".to_owned()));
     });
     assert!(parity.0.starts_with("echo Y > ") && parity.1.unwrap().starts_with("echo N > "));
     // A cache has no such setting, and what does not pass is not sent: writing over free space needs no TRIM.
     let cache = through(&|layer| layer.kind = LayerKind::Cache);
-    assert_eq!(cache.0, "likenew recondition / --rung overwrite");
+    assert_eq!(cache.0, "likenew recondition / --step overwrite");
     let free = commands("no_trim", |_| {});
-    assert_eq!(free[0].0, "likenew recondition / --rung trim");
+    assert_eq!(free[0].0, "likenew recondition / --step trim");
     let deaf = commands("no_trim", |t| {
-        t.facts.stack[1].takes_trim = known(false);
-        t.facts.stack[1].provisioning_mode = known("full".to_owned());
-        t.facts.drives[0].identity.knows_trim = known(false);
+        t.facts.stack[1].takes_trim = fact(false);
+        t.facts.stack[1].provisioning_mode = fact("full".to_owned());
+        t.facts.drives[0].identity.knows_trim = fact(false);
     });
     assert_eq!(deaf.len(), 1, "a drive without TRIM is not told to take it: {deaf:?}");
     let queues = commands("encryption", |t| {
         t.facts.stack[1].kind = LayerKind::Crypt;
-        t.facts.stack[1].label = known("home".to_owned());
-        t.facts.stack[1].options = known(vec!["allow_discards".to_owned()]);
+        t.facts.stack[1].label = fact("home".to_owned());
+        t.facts.stack[1].options = fact(vec!["allow_discards".to_owned()]);
     });
     assert_eq!(
         queues[0],
@@ -663,9 +675,9 @@ fn trim_is_let_through_by_what_blocks_it() {
 }
 
 #[test]
-fn a_device_is_told_of_steps_that_lose_everything_where_none_else_is_possible() {
+fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible() {
     let mut target = healthy();
-    target.facts.drives[0].identity.knows_trim = known(false);
+    target.facts.drives[0].identity.knows_trim = fact(false);
     let site = Site {
         target: "/dev/sda",
         kind: likenew_core::drive::Kind::Device,
@@ -675,25 +687,25 @@ fn a_device_is_told_of_steps_that_lose_everything_where_none_else_is_possible() 
         ..folder(&target.facts)
     };
     let case = Case {
-        signs: &target.signs,
+        measurements: &target.measurements,
         facts: Some(&target.facts),
-        since: None,
+        delta: None,
         references: &[],
-        usual: &[],
+        normal: &[],
         site: Some(site),
     };
     let of = |cause: &str| -> Vec<(String, Risk)> {
-        let all = cures(&case, by_name(cause).unwrap()).into_iter();
-        all.filter_map(|cure| Some((cure.command?, cure.risk))).collect()
+        let all = fixes(&case, by_name(cause).unwrap()).into_iter();
+        all.filter_map(|fix| Some((fix.command?, fix.risk))).collect()
     };
     let no_trim = of("no_trim");
     assert!(
-        no_trim.contains(&("likenew recondition /dev/sda --rung overwrite-all".into(), Risk::Data)),
+        no_trim.contains(&("likenew recondition /dev/sda --step overwrite-all".into(), Risk::Data)),
         "{no_trim:?}"
     );
     assert!(
         no_trim.iter().all(|(command, risk)| *risk == Risk::Data && !command.contains("format")),
         "{no_trim:?}"
     );
-    assert_eq!(of("old_data"), [("likenew recondition /dev/sda --rung refresh".to_owned(), Risk::Low)]);
+    assert_eq!(of("old_data"), [("likenew recondition /dev/sda --step refresh".to_owned(), Risk::Low)]);
 }

@@ -25,7 +25,7 @@ pub enum ExportError {
     Unfit(String),
     /// A workload asks for something that fio does not have.
     #[error("workload \"{workload}\" can not be said in fio: {missing}")]
-    Unsayable {
+    NotExpressible {
         /// Its name.
         workload: String,
         /// What fio does not have, and what would do.
@@ -56,11 +56,11 @@ pub fn export(
     if workloads.is_empty() {
         return Err(ExportError::Nothing);
     }
-    let mut out = head(&escaped(filename)?, notes, workloads.iter().any(Workload::writes));
+    let mut out = head(&escape(filename)?, notes, workloads.iter().any(Workload::writes));
     let is_device = kind_of(filename) == Kind::Device || filename == FILENAME_LEFT_OPEN;
     for (index, workload) in workloads.iter().enumerate() {
         workload.check(geometry).map_err(ExportError::Unfit)?;
-        for section in Section::of(workload, index + 1, geometry, is_device)? {
+        for section in Section::from_workload(workload, index + 1, geometry, is_device)? {
             write!(out, "\n{section}").expect("text can be written to");
         }
     }
@@ -68,7 +68,7 @@ pub fn export(
 }
 
 /// fio divides names at colons.
-fn escaped(filename: &str) -> Result<String, ExportError> {
+fn escape(filename: &str) -> Result<String, ExportError> {
     let left_open = filename == FILENAME_LEFT_OPEN;
     let bad = |c: char| matches!(c, '#' | ';' | '$') || c.is_control();
     let spaced = filename != filename.trim();

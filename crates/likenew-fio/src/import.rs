@@ -26,24 +26,24 @@ pub enum ImportError {
     #[error("it holds no JSON document of fio: {0}")]
     NotFio(String),
     /// It is no JSON.
-    #[error("line {line}, column {column}: {why}")]
+    #[error("line {line}, column {column}: {reason}")]
     Malformed {
         /// From 1.
         line: usize,
         /// From 1.
         column: usize,
         /// What is wrong there.
-        why: String,
+        reason: String,
     },
     /// Something has another form than fio gives it, so that its meaning would be a guess.
-    #[error("{path}: expected {expected}, found {found}")]
+    #[error("{path}: expected {expected}, found {actual}")]
     Unexpected {
         /// Where, such as `jobs[2].read.clat_ns`.
         path: String,
         /// What should be there.
         expected: String,
         /// What is.
-        found: String,
+        actual: String,
     },
 }
 
@@ -94,9 +94,10 @@ fn version(root: &Node<'_>) -> Result<String, ImportError> {
     match major {
         Some(3..) => Ok(text.replacen('-', " ", 1)),
         Some(_) => {
-            Err(node.unexpected("fio 3 or newer: older versions give amounts and latencies in other units"))
+            Err(node
+                .unexpected_error("fio 3 or newer: older versions give amounts and latencies in other units"))
         }
-        None => Err(node.unexpected("the version of fio, such as \"fio-3.33\"")),
+        None => Err(node.unexpected_error("the version of fio, such as \"fio-3.33\"")),
     }
 }
 
@@ -105,7 +106,7 @@ fn geometry(segments: &[Segment]) -> Geometry {
     let streams = || segments.iter().flat_map(|segment| &segment.workload.streams);
     let ends = streams().filter_map(|stream| {
         // A zone in percent resolves on any capacity, to nothing that is known.
-        let zone = |capacity| stream.place.region().resolve(capacity, 1).ok();
+        let zone = |capacity| stream.pattern.region().resolve(capacity, 1).ok();
         zone(1 << 62).filter(|range| Some(range) == zone(1 << 63).as_ref()).map(|range| range.end)
     });
     let lengths = streams().flat_map(|stream| stream.size.choices()).map(|(bytes, _)| bytes.trailing_zeros());

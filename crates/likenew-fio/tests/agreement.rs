@@ -52,8 +52,8 @@ fn fios(folder: &Path, workloads: &[Workload]) -> (Vec<Vec<Io>>, Import) {
     let mut fio = Command::new("fio");
     fio.current_dir(folder).args(["--output-format=json+", "jobs.fio"]);
     let out = fio.output().expect("fio is installed: cargo xtask ci does that");
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success() && said.is_empty(), "{said}");
+    let message = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && message.is_empty(), "{message}");
     let report = import(std::str::from_utf8(&out.stdout).unwrap()).unwrap();
     let mut number = 0;
     let done = workloads.iter().map(|workload| {
@@ -111,8 +111,8 @@ until = { bytes = "16MiB" }
 [[w.stream]]
 op = "write"
 size = "1MiB"
-place.forward = "whole"
-pace.closed.depth = 8
+pattern.sequential = "whole"
+arrival.closed.depth = 8
 
 [[w]]
 name = "lanes #1; odd [name]"
@@ -121,8 +121,8 @@ until = { bytes = "32MiB" }
 [[w.stream]]
 op = "read"
 size = "128KiB"
-place.forward = "whole"
-pace.closed.depth = 2
+pattern.sequential = "whole"
+arrival.closed.depth = 2
 
 [[w]]
 name = "zone twice"
@@ -131,8 +131,8 @@ until = { ops = 48 }
 [[w.stream]]
 op = "read"
 size = "64KiB"
-place.forward = "4MiB..6MiB"
-pace.closed.depth = 3
+pattern.sequential = "4MiB..6MiB"
+arrival.closed.depth = 3
 
 [[w]]
 name = "by amount"
@@ -140,8 +140,8 @@ until = { bytes = "100000" }
 [[w.stream]]
 op = "write"
 size = "4KiB"
-place.forward = "1MiB..2MiB"
-pace.closed.depth = 1
+pattern.sequential = "1MiB..2MiB"
+arrival.closed.depth = 1
 data = "zero"
 "#;
 
@@ -164,7 +164,8 @@ fn sequential_jobs_do_exactly_the_same_ios() {
         assert_eq!(total.latency.count(), total.ios, "{name}");
         assert_eq!(segment.workload.streams[0].op, workload.streams[0].op);
         assert_eq!(segment.workload.lanes, workload.lanes);
-        let resolve = |workload: &Workload| workload.streams[0].place.region().resolve(CAPACITY as u64, 512);
+        let resolve =
+            |workload: &Workload| workload.streams[0].pattern.region().resolve(CAPACITY as u64, 512);
         assert_eq!(resolve(&segment.workload), resolve(workload), "{name}");
     }
 }
@@ -177,8 +178,8 @@ until = { ops = 4000 }
 [[w.stream]]
 op = "mix:70"
 size = "4KiB"
-place.uniform = "4MiB..8MiB"
-pace.closed.depth = 8
+pattern.random = "4MiB..8MiB"
+arrival.closed.depth = 8
 
 [[w]]
 name = "lengths"
@@ -187,8 +188,8 @@ until = { ops = 4000 }
 [[w.stream]]
 op = "read"
 size = "4KiB:3,64KiB:1"
-place.uniform = "whole"
-pace.closed.depth = 4
+pattern.random = "whole"
+arrival.closed.depth = 4
 
 [[w]]
 name = "popular"
@@ -197,8 +198,8 @@ until = { ops = 5000 }
 [[w.stream]]
 op = "read"
 size = "4KiB"
-place.zipf = { region = "0..4000KiB", theta = 1.2 }
-pace.closed.depth = 4
+pattern.zipf = { region = "0..4000KiB", theta = 1.2 }
+arrival.closed.depth = 4
 
 [[w]]
 name = "paced"
@@ -207,8 +208,8 @@ until = { ops = 200 }
 [[w.stream]]
 op = "write"
 size = "4KiB"
-place.uniform = "8MiB..16MiB"
-pace.open = { per_second = 2000.0, arrivals = "poisson", depth_max = 8 }
+pattern.random = "8MiB..16MiB"
+arrival.open = { per_second = 2000.0, inter_arrival = "poisson", depth_max = 8 }
 "#;
 
 #[test]
@@ -248,8 +249,8 @@ until = { bytes = "16MiB" }
 [[w.stream]]
 op = "write"
 size = "64KiB"
-place.forward = "whole"
-pace.closed.depth = 4
+pattern.sequential = "whole"
+arrival.closed.depth = 4
 data = "0.5"
 
 [[w]]
@@ -263,13 +264,13 @@ until = { elapsed = "60ms" }
 [[w.stream]]
 op = "read"
 size = "128KiB"
-place.forward = "8MiB..16MiB"
-pace.closed.depth = 2
+pattern.sequential = "8MiB..16MiB"
+arrival.closed.depth = 2
 [[w.stream]]
 op = "read"
 size = "4KiB"
-place.uniform = "0..4MiB"
-pace.closed.depth = 1
+pattern.random = "0..4MiB"
+arrival.closed.depth = 1
 "#;
 
 #[test]
@@ -289,7 +290,7 @@ fn rests_streams_and_data_come_out_as_meant() {
     assert!(blank.iter().all(|share| (share - 0.5).abs() < 0.2), "every sector compresses");
     assert!(rest.workload.streams.is_empty() && rest.tallies.is_empty());
     assert!(rest.elapsed() >= Nanos::from_millis(60), "{}", rest.elapsed());
-    assert_eq!(together.began, rest.ended);
+    assert_eq!(together.started_at, rest.ended_at);
     assert_eq!((together.workload.streams.len(), together.workload.lanes, together.tallies.len()), (2, 2, 2));
     let (large, small): (Vec<Io>, Vec<Io>) = done[2].iter().partition(|io| io.2 == 128 << 10);
     assert_eq!(together.tallies[0].ios + together.tallies[1].ios, done[2].len() as u64);

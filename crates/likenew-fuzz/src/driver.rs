@@ -57,7 +57,7 @@ pub fn fuzz(target: &Target, inputs: u64, seed: u64) -> Outcome {
     reset_peak();
     let (mut outcome, mut places) = (Outcome::default(), BTreeSet::new());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let began = Instant::now();
+    let started_at = Instant::now();
     for input in &target.seeds {
         match check(target, input) {
             Ok((true, _)) => {}
@@ -89,7 +89,7 @@ pub fn fuzz(target: &Target, inputs: u64, seed: u64) -> Outcome {
             note(&mut outcome, &mut places, what, "memory".into(), &input);
         }
     }
-    outcome.elapsed = began.elapsed();
+    outcome.elapsed = started_at.elapsed();
     outcome.memory_bytes = peak();
     outcome
 }
@@ -102,12 +102,12 @@ fn note(outcome: &mut Outcome, places: &mut BTreeSet<String>, what: String, plac
 
 /// Whether it was accepted and how long that took; or where it panicked, and what that said.
 fn check(target: &Target, input: &Input) -> Result<(bool, Duration), (String, String)> {
-    let began = processor_time();
+    let started_at = processor_time();
     let checked = panic::catch_unwind(AssertUnwindSafe(|| (target.check)(input)));
-    let took = processor_time().saturating_sub(began);
+    let took = processor_time().saturating_sub(started_at);
     checked.map(|accepted| (accepted, took)).map_err(|_| {
-        let (place, said) = PANIC.with(|last| last.borrow_mut().take()).unwrap_or_default();
-        (place.clone(), format!("it panicked at {place}: {said}"))
+        let (place, message) = PANIC.with(|last| last.borrow_mut().take()).unwrap_or_default();
+        (place.clone(), format!("it panicked at {place}: {message}"))
     })
 }
 
@@ -117,10 +117,10 @@ fn catch_panics() {
     ONCE.call_once(|| {
         panic::set_hook(Box::new(|info| {
             let place = info.location().map(ToString::to_string).unwrap_or_default();
-            let said = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
-            let is_ours = PANIC.try_with(|last| *last.borrow_mut() = Some((place.clone(), said.clone())));
+            let message = info.payload_as_str().unwrap_or("a panic without a message").to_owned();
+            let is_ours = PANIC.try_with(|last| *last.borrow_mut() = Some((place.clone(), message.clone())));
             if is_ours.is_err() {
-                eprintln!("panicked at {place}: {said}");
+                eprintln!("panicked at {place}: {message}");
             }
         }));
     });
@@ -158,10 +158,13 @@ mod tests {
         let target =
             Target { name: "numbers", seeds: vec![vec![b"12".to_vec()], vec![b"x".to_vec()]], check };
         let outcome = fuzz(&target, 5000, 1);
-        let said: Vec<&str> = outcome.failures.iter().map(|failure| failure.what.as_str()).collect();
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert_eq!(said[0], "a seed was refused");
-        assert!(said[1].contains("driver.rs") && said[1].ends_with("the largest number"), "{said:?}");
+        let message: Vec<&str> = outcome.failures.iter().map(|failure| failure.what.as_str()).collect();
+        assert_eq!(message.len(), 2, "{message:?}");
+        assert_eq!(message[0], "a seed was refused");
+        assert!(
+            message[1].contains("driver.rs") && message[1].ends_with("the largest number"),
+            "{message:?}"
+        );
         assert_eq!(outcome.failures[1].input[0], b"18446744073709551615");
         assert!(outcome.inputs == 5000 && outcome.accepted > 100 && outcome.memory_bytes.is_some());
     }

@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let inputs: u64 = arguments.next().map_or(100_000, |text| text.parse().expect("a number of inputs"));
     let word = arguments.next().unwrap_or_default();
-    let (mut failed, mut held) = (false, Vec::new());
+    let (mut failed, mut passes) = (false, Vec::new());
     println!(
         "{:<22} {:>8} {:>9} {:>9} {:>8} {:>9} {:>8}",
         "target", "inputs", "accepted", "refused", "seconds", "longest", "MiB"
@@ -31,10 +31,10 @@ fn main() -> ExitCode {
             report(target.name, number, failure);
         }
         if outcome.failures.is_empty() {
-            held.push((target.name, outcome.inputs, outcome.accepted));
+            passes.push((target.name, outcome.inputs, outcome.accepted));
         }
     }
-    for (name, inputs, accepted) in held {
+    for (name, inputs, accepted) in passes {
         println!(
             "attack: damaged inputs, {name} | {inputs} | no panic, bounded time and memory; {accepted} accepted, {} refused",
             inputs - accepted

@@ -1,10 +1,10 @@
 //! Every parser, with inputs that it accepts.
 
-mod kept;
 mod real;
 mod runs;
+mod stored_files;
+mod text_formats;
 mod traces;
-mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::{Input, Target};
 
 /// All of them.
 pub fn all() -> Vec<Target> {
-    [words::targets(), traces::targets(), real::targets(), kept::targets(), runs::targets()]
+    [text_formats::targets(), traces::targets(), real::targets(), stored_files::targets(), runs::targets()]
         .into_iter()
         .flatten()
         .collect()

@@ -10,7 +10,7 @@ const INPUTS: u64 = 200;
 fn no_damaged_input_does_harm() {
     for target in all() {
         let outcome = fuzz(&target, INPUTS, 7);
-        let said: Vec<&str> = outcome.failures.iter().map(|failure| failure.what.as_str()).collect();
-        assert!(said.is_empty(), "{}: {said:#?}", target.name);
+        let message: Vec<&str> = outcome.failures.iter().map(|failure| failure.what.as_str()).collect();
+        assert!(message.is_empty(), "{}: {message:#?}", target.name);
     }
 }

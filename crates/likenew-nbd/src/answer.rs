@@ -2,45 +2,51 @@
 
 use std::io;
 
-use crate::engine::Keeper;
+use crate::engine::DataOwner;
 use crate::errno::Errno;
 use crate::job::Job;
 use crate::limits::EXTENTS_MAX;
 use crate::outbox::Outbox;
 use crate::reply::Reply;
-use crate::request::{Ask, Command};
+use crate::request::{Command, ValidRequest};
 use crate::store::Store;
 
 /// Answers a request that has ended. Says what the store failed with, if it did.
-pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Keeper) -> Option<io::Error> {
+pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut DataOwner) -> Option<io::Error> {
     if let Some((errno, at)) = job.error {
-        reply.error(out, errno, why(errno), at);
+        reply.error(out, errno, reason(errno), at);
         return None;
     }
-    let Command::Read { in_one } = job.ask.command else {
-        reply.done(out);
+    let Command::Read { single_reply } = job.ask.command else {
+        reply.ok(out);
         return None;
     };
     let mark = out.mark();
     let brought = match keeper {
-        Keeper::Store(store) => bring(out, reply, &job.ask, in_one, &mut **store),
-        Keeper::Drive => {
+        DataOwner::Store(store) => bring(out, reply, &job.ask, single_reply, &mut **store),
+        DataOwner::Drive => {
             head(out, reply, &job.ask);
             out.put(&job.read);
             Ok(())
         }
     };
     let error = brought.err()?;
-    out.back(mark);
+    out.rewind(mark);
     reply.error(out, Errno::of_store(&error), &error.to_string(), Some(job.ask.offset));
     Some(error)
 }
 
 /// Says which parts of a range are allocated. Of a drive that keeps its bytes itself, nobody knows, and all of it counts.
-pub(crate) fn answer_status(out: &mut Outbox, reply: Reply, ask: &Ask, one: bool, keeper: &mut Keeper) {
+pub(crate) fn answer_status(
+    out: &mut Outbox,
+    reply: Reply,
+    ask: &ValidRequest,
+    single_extent: bool,
+    keeper: &mut DataOwner,
+) {
     let end = ask.offset + u64::from(ask.length);
-    let extents_max = if one { 1 } else { EXTENTS_MAX };
-    let Keeper::Store(store) = keeper else { return reply.extents(out, &[(ask.length, true)]) };
+    let extents_max = if single_extent { 1 } else { EXTENTS_MAX };
+    let DataOwner::Store(store) = keeper else { return reply.extents(out, &[(ask.length, true)]) };
     let (mut extents, mut at): (Vec<(u32, bool)>, u64) = (Vec::new(), ask.offset);
     while at < end && extents.len() < extents_max {
         match store.stretch(at..end) {
@@ -57,14 +63,20 @@ pub(crate) fn answer_status(out: &mut Outbox, reply: Reply, ask: &Ask, one: bool
 }
 
 /// What was read, in chunks where the client takes them: holes are named instead of sent.
-fn bring(out: &mut Outbox, reply: Reply, ask: &Ask, in_one: bool, store: &mut dyn Store) -> io::Result<()> {
+fn bring(
+    out: &mut Outbox,
+    reply: Reply,
+    ask: &ValidRequest,
+    single_reply: bool,
+    store: &mut dyn Store,
+) -> io::Result<()> {
     let end = ask.offset + u64::from(ask.length);
     if !reply.structured || ask.length == 0 {
         head(out, reply, ask);
         return store.read(ask.offset, out.room(ask.length as usize));
     }
     let first = store.stretch(ask.offset..end)?;
-    if in_one && first.end < end {
+    if single_reply && first.end < end {
         head(out, reply, ask);
         return store.read(ask.offset, out.room(ask.length as usize));
     }
@@ -86,16 +98,16 @@ fn bring(out: &mut Outbox, reply: Reply, ask: &Ask, in_one: bool, store: &mut dy
 }
 
 /// The head of an answer that brings all bytes in one.
-fn head(out: &mut Outbox, reply: Reply, ask: &Ask) {
+fn head(out: &mut Outbox, reply: Reply, ask: &ValidRequest) {
     match (reply.structured, ask.length) {
         (false, _) => reply.simple_data(out),
-        (true, 0) => reply.done(out),
+        (true, 0) => reply.ok(out),
         (true, length) => reply.data_chunk(out, true, ask.offset, length),
     }
 }
 
 /// What the number means here.
-fn why(errno: Errno) -> &'static str {
+fn reason(errno: Errno) -> &'static str {
     match errno {
         Errno::NoSpace => "there is no room for these bytes beside the drive",
         Errno::NotSupported => "zeros would have to be written out",

@@ -5,7 +5,7 @@ use likenew_core::io::DataClass;
 use crate::store::is_zero;
 
 /// So much of a write is compressed to know what the whole compresses to, in bytes.
-const LOOKED_AT: usize = 16 << 10;
+const SAMPLE_BYTES: usize = 16 << 10;
 /// The fastest of zstd's usual levels; a drive's own compressor has no more time.
 const LEVEL: i32 = 1;
 
@@ -21,7 +21,7 @@ impl Content {
     pub(crate) fn new(measures: bool) -> Self {
         let compressor =
             measures.then(|| zstd::bulk::Compressor::new(LEVEL).expect("zstd has this level, and memory"));
-        Self { compressor, compressed: vec![0; zstd::zstd_safe::compress_bound(LOOKED_AT)] }
+        Self { compressor, compressed: vec![0; zstd::zstd_safe::compress_bound(SAMPLE_BYTES)] }
     }
 
     /// The class of these bytes.
@@ -30,7 +30,7 @@ impl Content {
             return DataClass::Zero;
         }
         let Some(compressor) = &mut self.compressor else { return DataClass::Random };
-        let looked_at = &bytes[..bytes.len().min(LOOKED_AT)];
+        let looked_at = &bytes[..bytes.len().min(SAMPLE_BYTES)];
         let length =
             compressor.compress_to_buffer(looked_at, &mut self.compressed[..]).unwrap_or(looked_at.len());
         let share = length as f32 / looked_at.len() as f32;
@@ -45,7 +45,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
-    fn bytes_are_told_by_what_they_compress_to() {
+    fn bytes_are_reported_by_what_they_compress_to() {
         let mut random = vec![0; 64 << 10];
         Xoshiro256PlusPlus::seed_from_u64(1).fill_bytes(&mut random);
         let mut half = random.clone();

@@ -2,20 +2,20 @@
 
 use std::collections::VecDeque;
 
-use likenew_core::drive::{Accounting, Lane};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{FlashCounters, Lane};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 
 use crate::content::Content;
 use crate::errno::Errno;
 use crate::job::{Job, Piece};
 use crate::limits::DEPTH;
-use crate::request::{Ask, Command};
+use crate::request::{Command, ValidRequest};
 use crate::store::Store;
 
 /// Where the bytes are.
-pub(crate) enum Keeper {
+pub(crate) enum DataOwner {
     /// In a store beside the drive, which gives its time alone.
     Store(Box<dyn Store>),
     /// In the drive itself.
@@ -24,7 +24,7 @@ pub(crate) enum Keeper {
 
 /// A request that has ended, and when it did on the drive's clock.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CompletedRequest {
     pub(crate) job: Job,
     pub(crate) at: Nanos,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Ended {
 /// The lane of a drive with everything that is under way on it.
 pub(crate) struct Engine<'a> {
     lane: Lane<'a>,
-    pub(crate) keeper: Keeper,
+    pub(crate) keeper: DataOwner,
     content: Content,
     /// Whether zeros may be written by TRIM: where the store answers for what is read then.
     zeros_by_trim: bool,
@@ -51,8 +51,8 @@ pub(crate) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// The lane was opened at [`DEPTH`], with nothing in flight.
-    pub(crate) fn new(lane: Lane<'a>, keeper: Keeper, content: Content) -> Self {
-        let zeros_by_trim = lane.geometry().trims && matches!(keeper, Keeper::Store(_));
+    pub(crate) fn new(lane: Lane<'a>, keeper: DataOwner, content: Content) -> Self {
+        let zeros_by_trim = lane.geometry().trims && matches!(keeper, DataOwner::Store(_));
         Self {
             lane,
             keeper,
@@ -86,28 +86,32 @@ impl<'a> Engine<'a> {
     }
 
     /// A simulated drive's own books.
-    pub(crate) fn accounting(&self) -> Option<Accounting> {
-        self.lane.accounting()
+    pub(crate) fn flash_counters(&self) -> Option<FlashCounters> {
+        self.lane.flash_counters()
     }
 
     /// Bytes that are kept beside the drive.
-    pub(crate) fn held_bytes(&self) -> Option<u64> {
+    pub(crate) fn buffered_bytes(&self) -> Option<u64> {
         match &self.keeper {
-            Keeper::Store(store) => Some(store.held_bytes()),
-            Keeper::Drive => None,
+            DataOwner::Store(store) => Some(store.buffered_bytes()),
+            DataOwner::Drive => None,
         }
     }
 
     /// Whether zeros are written as fast as a TRIM, or have to be written out.
-    pub(crate) fn zeros_fast(&self, keeps: bool) -> bool {
-        self.zeros_by_trim && !keeps
+    pub(crate) fn zeros_fast(&self, keep_allocated: bool) -> bool {
+        self.zeros_by_trim && !keep_allocated
     }
 
     /// Lets the drive's time pass until `until`, and hands over what ends by then in order of time.
     ///
     /// # Errors
     /// The lab failed.
-    pub(crate) fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Result<(), Fault> {
+    pub(crate) fn advance(
+        &mut self,
+        until: Nanos,
+        ended: &mut Vec<CompletedRequest>,
+    ) -> Result<(), LabError> {
         while self.lane.now() < until || self.next_at().is_some_and(|next| next <= until) {
             let mut completions = std::mem::take(&mut self.completions);
             self.lane.wait(until, &mut completions)?;
@@ -115,19 +119,19 @@ impl<'a> Engine<'a> {
                 self.end_piece(completion, ended);
             }
             self.completions = completions;
-            self.give()?;
+            self.submit_next()?;
         }
         Ok(())
     }
 
     /// Takes a request that comes now, on the drive's clock.
-    pub(crate) fn take(&mut self, client: u64, ask: Ask, ended: &mut Vec<Ended>) {
+    pub(crate) fn take(&mut self, client: u64, ask: ValidRequest, ended: &mut Vec<CompletedRequest>) {
         let mut job = Job::new(client, ask, self.zeros_by_trim);
         if job.is_over() {
-            ended.push(Ended { job, at: self.lane.now() });
+            ended.push(CompletedRequest { job, at: self.lane.now() });
             return;
         }
-        if matches!(self.keeper, Keeper::Drive) && matches!(job.ask.command, Command::Read { .. }) {
+        if matches!(self.keeper, DataOwner::Drive) && matches!(job.ask.command, Command::Read { .. }) {
             job.read = vec![0; job.ask.length as usize];
         }
         let index = self.free_jobs.pop().unwrap_or_else(|| {
@@ -142,7 +146,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// The lab failed.
-    pub(crate) fn give(&mut self) -> Result<(), Fault> {
+    pub(crate) fn submit_next(&mut self) -> Result<(), LabError> {
         while let Some(index) = self.waiting.front().copied() {
             let Some(slot) = self.free_slots.pop() else { break };
             let job = self.jobs[index].as_mut().expect("what waits is there");
@@ -176,7 +180,7 @@ impl<'a> Engine<'a> {
             (Op::Write, None) => DataClass::Zero,
             _ => DataClass::Random,
         };
-        if matches!(self.keeper, Keeper::Drive) && piece.op == Op::Write {
+        if matches!(self.keeper, DataOwner::Drive) && piece.op == Op::Write {
             let buffer = &mut self.lane.buffer(slot)[..piece.length as usize];
             match payload {
                 Some(bytes) => buffer.copy_from_slice(bytes),
@@ -186,7 +190,7 @@ impl<'a> Engine<'a> {
         Io { slot, op: piece.op, offset, length: piece.length, data }
     }
 
-    fn end_piece(&mut self, completion: Completion, ended: &mut Vec<Ended>) {
+    fn end_piece(&mut self, completion: Completion, ended: &mut Vec<CompletedRequest>) {
         let Completion { slot, at, outcome } = completion;
         let (index, piece) = self.pieces[slot.index()].take().expect("only what was given ends");
         self.free_slots.push(slot);
@@ -195,8 +199,8 @@ impl<'a> Engine<'a> {
         let address = job.ask.offset + u64::from(piece.at);
         let errno = Errno::of_outcome(outcome).or_else(|| {
             let kept = match &mut self.keeper {
-                Keeper::Store(store) => keep(&mut **store, job, piece, address),
-                Keeper::Drive => {
+                DataOwner::Store(store) => keep(&mut **store, job, piece, address),
+                DataOwner::Drive => {
                     if piece.op == Op::Read && !job.read.is_empty() {
                         let range = piece.at as usize..(piece.at + piece.length) as usize;
                         let length = range.len();
@@ -215,7 +219,7 @@ impl<'a> Engine<'a> {
             let job = self.jobs[index].take().expect("it was there just now");
             self.waiting.retain(|waiting| *waiting != index);
             self.free_jobs.push(index);
-            ended.push(Ended { job, at });
+            ended.push(CompletedRequest { job, at });
         } else if job.has_more() && !self.waiting.contains(&index) {
             self.waiting.push_back(index);
         }

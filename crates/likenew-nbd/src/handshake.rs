@@ -23,13 +23,13 @@ pub(crate) struct Handshake {
 
 /// How the handshake goes on after an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum HandshakeStep {
     /// With the next option.
-    Haggle,
+    Continue,
     /// It is over, and requests follow; whether the client may ask what is allocated.
     Transmit { allocation: bool },
     /// The client has had enough.
-    Leave,
+    Abort,
     /// The client is to be dropped, and why.
     Drop(&'static str),
 }
@@ -70,21 +70,27 @@ pub(crate) fn answer(out: &mut Outbox, option: u32, kind: u32, data: &[u8]) {
 
 impl Handshake {
     /// Takes the client's flags, its first words.
-    pub(crate) fn take_flags(&mut self, flags: u32) -> Then {
+    pub(crate) fn take_flags(&mut self, flags: u32) -> HandshakeStep {
         if flags & !u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES) != 0 {
-            return Then::Drop("it has sent flags that nobody offered");
+            return HandshakeStep::Drop("it has sent flags that nobody offered");
         }
         self.no_zeroes = flags & u32::from(handshake::NO_ZEROES) != 0;
-        Then::Haggle
+        HandshakeStep::Continue
     }
 
     /// Takes an option with its data, and answers it.
-    pub(crate) fn take(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Outbox) -> Then {
+    pub(crate) fn take(
+        &mut self,
+        option: u32,
+        data: &[u8],
+        export: &Export,
+        out: &mut Outbox,
+    ) -> HandshakeStep {
         match option {
             option::EXPORT_NAME => return self.take_export_name(data, export, out),
             option::ABORT => {
                 answer(out, option, rep::ACK, &[]);
-                return Then::Leave;
+                return HandshakeStep::Abort;
             }
             option::INFO | option::GO => return self.take_info(option, data, export, out),
             option::LIST if data.is_empty() => {
@@ -104,30 +110,30 @@ impl Handshake {
             option::STARTTLS => answer(out, option, rep::ERR_UNSUP, b"this server has no TLS"),
             _ => answer(out, option, rep::ERR_UNSUP, b"this server does not know this option"),
         }
-        Then::Haggle
+        HandshakeStep::Continue
     }
 
     /// The old way to choose an export: there is no answer that says no.
-    fn take_export_name(&mut self, name: &[u8], export: &Export, out: &mut Outbox) -> Then {
+    fn take_export_name(&mut self, name: &[u8], export: &Export, out: &mut Outbox) -> HandshakeStep {
         if !export.is_named(name) {
-            return Then::Drop("it wants an export of another name");
+            return HandshakeStep::Drop("it wants an export of another name");
         }
         out.put_u64(export.capacity);
         out.put_u16(export.flags(self.structured));
         if !self.no_zeroes {
             out.put(&ZEROES);
         }
-        Then::Transmit { allocation: self.wants_allocation(name) }
+        HandshakeStep::Transmit { allocation: self.wants_allocation(name) }
     }
 
-    fn take_info(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Outbox) -> Then {
+    fn take_info(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Outbox) -> HandshakeStep {
         let Some((name, wanted)) = read_info(data) else {
             answer(out, option, rep::ERR_INVALID, b"the lengths in its data do not fit");
-            return Then::Haggle;
+            return HandshakeStep::Continue;
         };
         if !export.is_named(name) {
             answer(out, option, rep::ERR_UNKNOWN, b"there is no export of this name");
-            return Then::Haggle;
+            return HandshakeStep::Continue;
         }
         let mut say = |kind: u16, data: &[u8]| {
             answer(out, option, rep::INFO, &[&kind.to_be_bytes()[..], data].concat());
@@ -145,8 +151,8 @@ impl Handshake {
         say(info::BLOCK_SIZE, &sizes.map(u32::to_be_bytes).concat());
         answer(out, option, rep::ACK, &[]);
         match option {
-            option::GO => Then::Transmit { allocation: self.wants_allocation(name) },
-            _ => Then::Haggle,
+            option::GO => HandshakeStep::Transmit { allocation: self.wants_allocation(name) },
+            _ => HandshakeStep::Continue,
         }
     }
 

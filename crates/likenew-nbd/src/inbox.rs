@@ -12,13 +12,13 @@ pub(crate) struct Inbox {
 
 /// What reading came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filled {
+pub(crate) enum ReadOutcome {
     /// So many bytes have come.
     Some(usize),
     /// There is nothing now.
     Nothing,
     /// The client has gone.
-    Ended,
+    CompletedRequest,
 }
 
 impl Inbox {
@@ -26,7 +26,7 @@ impl Inbox {
     ///
     /// # Errors
     /// The connection has failed.
-    pub(crate) fn fill(&mut self, stream: &mut impl Read, most: usize) -> io::Result<Filled> {
+    pub(crate) fn fill(&mut self, stream: &mut impl Read, most: usize) -> io::Result<ReadOutcome> {
         self.bytes.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.len());
         let room = self.end + most;
@@ -36,10 +36,10 @@ impl Inbox {
         let read = stream.read(&mut self.bytes[self.end..room]);
         self.end += read.as_ref().map_or(0, |count| *count);
         match read {
-            Ok(0) => Ok(Filled::Ended),
-            Ok(count) => Ok(Filled::Some(count)),
+            Ok(0) => Ok(ReadOutcome::CompletedRequest),
+            Ok(count) => Ok(ReadOutcome::Some(count)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                Ok(Filled::Nothing)
+                Ok(ReadOutcome::Nothing)
             }
             Err(error) => Err(error),
         }

@@ -4,19 +4,19 @@ use likenew_core::io::Op;
 
 use crate::errno::Errno;
 use crate::limits::{PIECE_MAX, TRIM_MAX};
-use crate::request::{Ask, Command};
+use crate::request::{Command, ValidRequest};
 
 /// A request under way.
 #[derive(Debug)]
 pub(crate) struct Job {
     /// Whose it is.
     pub(crate) client: u64,
-    pub(crate) ask: Ask,
+    pub(crate) ask: ValidRequest,
     /// What the drive does for it; nothing for what is answered without the drive.
     op: Option<Op>,
     piece_max: u32,
     /// Bytes of it that the drive has got.
-    given: u32,
+    submitted_bytes: u32,
     /// Pieces that the drive has and has not ended.
     pub(crate) in_flight: u32,
     /// Whether a flush still follows, or is all there is.
@@ -38,23 +38,35 @@ pub(crate) struct Piece {
 
 impl Job {
     /// `trims` says whether zeros may be written by TRIM.
-    pub(crate) fn new(client: u64, ask: Ask, trims: bool) -> Self {
+    pub(crate) fn new(client: u64, ask: ValidRequest, trims: bool) -> Self {
         let op = match ask.command {
             Command::Read { .. } | Command::Cache => Some(Op::Read),
             Command::Write => Some(Op::Write),
             Command::Trim => Some(Op::Trim),
-            Command::Zero { keeps, .. } => Some(if trims && !keeps { Op::Trim } else { Op::Write }),
+            Command::Zero { keep_allocated, .. } => {
+                Some(if trims && !keep_allocated { Op::Trim } else { Op::Write })
+            }
             Command::Flush | Command::Disconnect | Command::Status { .. } => None,
         };
         let flush_due =
             ask.command == Command::Flush || (ask.durable && !matches!(op, None | Some(Op::Read)));
         let piece_max = if op == Some(Op::Trim) { TRIM_MAX } else { PIECE_MAX };
-        Self { client, ask, op, piece_max, given: 0, in_flight: 0, flush_due, error: None, read: Vec::new() }
+        Self {
+            client,
+            ask,
+            op,
+            piece_max,
+            submitted_bytes: 0,
+            in_flight: 0,
+            flush_due,
+            error: None,
+            read: Vec::new(),
+        }
     }
 
     /// Takes the next piece. A flush comes alone, once all others have ended well: so it covers them.
     pub(crate) fn next(&mut self) -> Option<Piece> {
-        let at = self.given;
+        let at = self.submitted_bytes;
         let left = if self.op.is_some() { self.ask.length - at } else { 0 };
         let piece = match self.op.filter(|_| left > 0 && self.error.is_none()) {
             Some(op) => Piece { op, at, length: left.min(self.piece_max) },
@@ -64,14 +76,14 @@ impl Job {
             }
             None => return None,
         };
-        self.given += piece.length;
+        self.submitted_bytes += piece.length;
         self.in_flight += 1;
         Some(piece)
     }
 
     /// Whether the drive has more to get of it now.
     pub(crate) fn has_more(&self) -> bool {
-        let left = self.op.is_some() && self.given < self.ask.length;
+        let left = self.op.is_some() && self.submitted_bytes < self.ask.length;
         self.error.is_none() && (left || (self.flush_due && self.in_flight == 0))
     }
 

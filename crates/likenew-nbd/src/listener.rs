@@ -86,18 +86,18 @@ impl Listener {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| {
                 let of =
                     |credentials: rustix::net::UCred| format!("process {}", credentials.pid.as_raw_nonzero());
-                let who =
+                let peer =
                     rustix::net::sockopt::socket_peercred(&stream).map_or_else(|_| "a process".into(), of);
-                (Stream::Unix(stream), who)
+                (Stream::Unix(stream), peer)
             }),
             Self::Tcp(listener, _) => {
                 listener.accept().map(|(stream, from)| (Stream::Tcp(stream), from.to_string()))
             }
         };
         match accepted {
-            Ok((stream, who)) => {
+            Ok((stream, peer)) => {
                 stream.make_ready()?;
-                Ok(Some((stream, who)))
+                Ok(Some((stream, peer)))
             }
             // Who has gone before being let in is nobody.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
@@ -109,11 +109,11 @@ impl Listener {
 
     /// How clients name it, `export` being the export's name: an NBD URI.
     pub fn uri(&self, export: &str) -> String {
-        let name = escaped(export.as_bytes());
+        let name = escape(export.as_bytes());
         match self {
             Self::Unix(_, path) => {
                 use std::os::unix::ffi::OsStrExt as _;
-                format!("nbd+unix:///{name}?socket={}", escaped(path.as_os_str().as_bytes()))
+                format!("nbd+unix:///{name}?socket={}", escape(path.as_os_str().as_bytes()))
             }
             Self::Tcp(_, address) => format!("nbd://{address}/{name}"),
         }
@@ -189,7 +189,7 @@ impl Write for Stream {
 }
 
 /// As URIs spell bytes.
-fn escaped(bytes: &[u8]) -> String {
+fn escape(bytes: &[u8]) -> String {
     let one = |byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
             char::from(*byte).to_string()

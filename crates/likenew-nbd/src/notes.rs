@@ -5,34 +5,34 @@ use likenew_core::units::Nanos;
 /// Lines at once.
 const BURST: u32 = 20;
 /// One more is allowed after each of these.
-const EVERY: Nanos = Nanos::from_secs(1);
+const NOTE_INTERVAL: Nanos = Nanos::from_secs(1);
 
 /// Lines that were not fetched so far.
 pub(crate) struct Notes {
     lines: Vec<String>,
-    left: u32,
+    remaining: u32,
     since: Nanos,
-    left_out: u64,
+    skips: u64,
 }
 
 impl Notes {
     pub(crate) fn new(now: Nanos) -> Self {
-        Self { lines: Vec::new(), left: BURST, since: now, left_out: 0 }
+        Self { lines: Vec::new(), remaining: BURST, since: now, skips: 0 }
     }
 
     /// Notes a line, or counts it as left out.
     pub(crate) fn add(&mut self, now: Nanos, line: String) {
-        let earned = now.since(self.since).0 / EVERY.0;
-        self.since += Nanos(earned * EVERY.0);
-        self.left = BURST.min(self.left.saturating_add(u32::try_from(earned).unwrap_or(BURST)));
-        if self.left == 0 {
-            self.left_out += 1;
+        let earned = now.since(self.since).0 / NOTE_INTERVAL.0;
+        self.since += Nanos(earned * NOTE_INTERVAL.0);
+        self.remaining = BURST.min(self.remaining.saturating_add(u32::try_from(earned).unwrap_or(BURST)));
+        if self.remaining == 0 {
+            self.skips += 1;
             return;
         }
-        self.left -= 1;
-        if self.left_out > 0 {
-            self.lines.push(format!("{} more lines like the last ones were left out", self.left_out));
-            self.left_out = 0;
+        self.remaining -= 1;
+        if self.skips > 0 {
+            self.lines.push(format!("{} more lines like the last ones were left out", self.skips));
+            self.skips = 0;
         }
         self.lines.push(line);
     }

@@ -36,13 +36,13 @@ impl Outbox {
         &mut self.bytes[had..]
     }
 
-    /// Where the next byte will be, to come [back](Self::back) to.
+    /// Where the next byte will be, to come [back](Self::rewind) to.
     pub(crate) fn mark(&self) -> usize {
         self.bytes.len()
     }
 
     /// Takes back what was put since the mark.
-    pub(crate) fn back(&mut self, mark: usize) {
+    pub(crate) fn rewind(&mut self, mark: usize) {
         self.bytes.truncate(mark);
     }
 

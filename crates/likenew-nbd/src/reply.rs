@@ -13,23 +13,23 @@ pub(crate) struct Reply {
 
 impl Reply {
     /// It was done, and there is nothing to bring.
-    pub(crate) fn done(self, out: &mut Outbox) {
+    pub(crate) fn ok(self, out: &mut Outbox) {
         if self.structured { self.chunk(out, chunk::DONE, chunk::NONE, 0) } else { self.simple(out, 0) }
     }
 
     /// It was not done; `at` is the address where the drive failed, where that is known.
-    pub(crate) fn error(self, out: &mut Outbox, errno: Errno, why: &str, at: Option<u64>) {
+    pub(crate) fn error(self, out: &mut Outbox, errno: Errno, reason: &str, at: Option<u64>) {
         if !self.structured {
             return self.simple(out, errno.number());
         }
-        let length = 4 + 2 + why.len() as u32;
+        let length = 4 + 2 + reason.len() as u32;
         match at {
             None => self.chunk(out, chunk::DONE, chunk::ERROR_ALONE, length),
             Some(_) => self.chunk(out, chunk::DONE, chunk::ERROR_OFFSET, length + 8),
         }
         out.put_u32(errno.number());
-        out.put_u16(why.len() as u16);
-        out.put(why.as_bytes());
+        out.put_u16(reason.len() as u16);
+        out.put(reason.as_bytes());
         at.into_iter().for_each(|at| out.put_u64(at));
     }
 

@@ -20,27 +20,27 @@ pub(crate) struct Header {
 pub(crate) enum Command {
     /// Read, in one chunk where that is said.
     Read {
-        in_one: bool,
+        single_reply: bool,
     },
     Write,
     Disconnect,
     Flush,
     Trim,
-    /// Write zeros; `keeps` means that the range has to stay allocated.
+    /// Write zeros; `keep_allocated` means that the range has to stay allocated.
     Zero {
-        keeps: bool,
+        keep_allocated: bool,
         only_fast: bool,
     },
     Cache,
     /// Which parts are allocated; one extent where that is said.
     Status {
-        one: bool,
+        single_extent: bool,
     },
 }
 
 /// A request that is in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ask {
+pub(crate) struct ValidRequest {
     pub(crate) cookie: u64,
     pub(crate) command: Command,
     pub(crate) offset: u64,
@@ -51,9 +51,9 @@ pub(crate) struct Ask {
     pub(crate) payload: Vec<u8>,
 }
 
-impl Ask {
+impl ValidRequest {
     /// Bytes that are held for it until it is answered and the answer was taken.
-    pub(crate) fn held_bytes(&self) -> u64 {
+    pub(crate) fn buffered_bytes(&self) -> u64 {
         match self.command {
             Command::Read { .. } | Command::Write => u64::from(self.length),
             _ => 0,
@@ -65,20 +65,20 @@ impl Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) errno: Errno,
-    pub(crate) why: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 /// What the client has agreed on that requests depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Agreed {
+pub(crate) struct NegotiatedOptions {
     /// Structured replies.
     pub(crate) structured: bool,
     /// The metadata context `base:allocation`.
     pub(crate) allocation: bool,
 }
 
-const fn refuse(errno: Errno, why: &'static str) -> Refusal {
-    Refusal { errno, why }
+const fn refuse(errno: Errno, reason: &'static str) -> Refusal {
+    Refusal { errno, reason }
 }
 
 impl Header {
@@ -111,8 +111,12 @@ impl Header {
     ///
     /// # Errors
     /// It may not, or makes no sense.
-    pub(crate) fn command(&self, export: &Export, agreed: Agreed) -> Result<Command, Refusal> {
-        let (command, flags) = self.named(agreed)?;
+    pub(crate) fn command(
+        &self,
+        export: &Export,
+        negotiation: NegotiatedOptions,
+    ) -> Result<Command, Refusal> {
+        let (command, flags) = self.command_and_flags(negotiation)?;
         if matches!(command, Command::Disconnect) {
             return Ok(command);
         }
@@ -130,7 +134,7 @@ impl Header {
             Command::Trim if !export.trims => {
                 return Err(refuse(Errno::Invalid, "a TRIM to a drive that takes none"));
             }
-            Command::Status { .. } if !agreed.allocation => {
+            Command::Status { .. } if !negotiation.allocation => {
                 return Err(refuse(Errno::Invalid, "a question about blocks without a metadata context"));
             }
             Command::Status { .. } if self.length == 0 => {
@@ -143,21 +147,22 @@ impl Header {
     }
 
     /// The command by its number, with the flags that it may have beside FUA.
-    fn named(&self, agreed: Agreed) -> Result<(Command, u16), Refusal> {
+    fn command_and_flags(&self, negotiation: NegotiatedOptions) -> Result<(Command, u16), Refusal> {
         let has = |flag: u16| self.flags & flag != 0;
-        let in_one = if agreed.structured { flag::DF } else { 0 };
+        let single_reply = if negotiation.structured { flag::DF } else { 0 };
         Ok(match self.kind {
-            command::READ => (Command::Read { in_one: has(flag::DF) }, in_one),
+            command::READ => (Command::Read { single_reply: has(flag::DF) }, single_reply),
             command::WRITE => (Command::Write, 0),
             command::DISC => (Command::Disconnect, 0),
             command::FLUSH => (Command::Flush, 0),
             command::TRIM => (Command::Trim, 0),
             command::CACHE => (Command::Cache, 0),
             command::WRITE_ZEROES => {
-                let command = Command::Zero { keeps: has(flag::NO_HOLE), only_fast: has(flag::FAST_ZERO) };
+                let command =
+                    Command::Zero { keep_allocated: has(flag::NO_HOLE), only_fast: has(flag::FAST_ZERO) };
                 (command, flag::NO_HOLE | flag::FAST_ZERO)
             }
-            command::BLOCK_STATUS => (Command::Status { one: has(flag::REQ_ONE) }, flag::REQ_ONE),
+            command::BLOCK_STATUS => (Command::Status { single_extent: has(flag::REQ_ONE) }, flag::REQ_ONE),
             _ => return Err(refuse(Errno::Invalid, "an unknown command")),
         })
     }
@@ -177,7 +182,7 @@ impl Header {
         }
         if self.length > PAYLOAD_MAX {
             match command {
-                Command::Read { in_one: true } => {
+                Command::Read { single_reply: true } => {
                     return Err(refuse(Errno::Overflow, "a read in one chunk of more than 32 MiB"));
                 }
                 Command::Read { .. } | Command::Write => {

@@ -2,23 +2,23 @@
 
 use std::io::{Read, Write};
 
-use likenew_core::drive::{Accounting, Drive, Lane, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Drive, FlashCounters, Lane, LaneRequirements};
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 
 use crate::answer::{answer, answer_status};
+use crate::clock_scale::{Clock, ClockScale};
 use crate::content::Content;
-use crate::engine::{Ended, Engine, Keeper};
+use crate::engine::{CompletedRequest, DataOwner, Engine};
 use crate::errno::Errno;
 use crate::export::Export;
 use crate::limits::{
     CONNECTIONS_MAX, DEPTH, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, IDLE, PIECE_MAX, REQUESTS_MAX,
 };
 use crate::notes::Notes;
-use crate::pace::{Clock, Pace};
-use crate::request::{Ask, Command};
-use crate::served::{Lags, Served};
-use crate::session::{Parsed, Session};
+use crate::request::{Command, ValidRequest};
+use crate::serve_stats::{LagHistogram, ServeStats};
+use crate::session::{ParseOutcome, Session};
 use crate::store::Store;
 
 /// How a drive is served.
@@ -35,25 +35,25 @@ pub struct Service {
 
 /// Serves one lane of a drive to any number of clients on streams that never block.
 ///
-/// Whoever owns it calls [`turn`](Self::turn) whenever a stream is ready or [`wake_at`](Self::wake_at) has come.
+/// Whoever owns it calls [`poll`](Self::poll) whenever a stream is ready or [`wake_at`](Self::wake_at) has come.
 pub struct Server<'a, S, C> {
     engine: Engine<'a>,
     export: Export,
-    pace: Pace,
+    clock_scale: ClockScale,
     clock: C,
     sessions: Vec<Session<S>>,
-    served: Served,
-    lags: Lags,
+    stats: ServeStats,
+    lags: LagHistogram,
     notes: Notes,
-    ended: Vec<Ended>,
+    completions: Vec<CompletedRequest>,
     /// Once it ends: until when clients may fetch their answers.
-    ends_by: Option<Nanos>,
+    closing_deadline: Option<Nanos>,
 }
 
 /// What a stream is waited for.
 #[derive(Debug)]
 pub struct Interest<'s, S> {
-    /// The client, for [`Server::turn`].
+    /// The client, for [`Server::poll`].
     pub client: u64,
     /// Its stream.
     pub stream: &'s S,
@@ -67,8 +67,8 @@ pub struct Interest<'s, S> {
 ///
 /// # Errors
 /// The lab failed.
-pub fn lane(drive: &mut dyn Drive) -> Result<Lane<'_>, Fault> {
-    let need = Need { lanes: 1, depth: DEPTH, length_max: PIECE_MAX };
+pub fn lane(drive: &mut dyn Drive) -> Result<Lane<'_>, LabError> {
+    let need = LaneRequirements { lanes: 1, depth: DEPTH, length_max: PIECE_MAX };
     let mut lanes = drive.lanes(&need)?;
     Ok(lanes.pop().expect("a drive opens the lane that it was asked for"))
 }
@@ -77,42 +77,42 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     /// Serves this [`lane`]. The drive's time begins to follow the clock now.
     pub fn new(lane: Lane<'a>, service: Service, clock: C) -> Self {
         let Service { export, store, speed, compresses } = service;
-        let keeper = store.map_or(Keeper::Drive, Keeper::Store);
+        let keeper = store.map_or(DataOwner::Drive, DataOwner::Store);
         let now = clock.now();
         Self {
-            pace: Pace::new(now, lane.now(), speed),
+            clock_scale: ClockScale::new(now, lane.now(), speed),
             engine: Engine::new(lane, keeper, Content::new(compresses)),
             export,
             clock,
             sessions: Vec::new(),
-            served: Served::default(),
-            lags: Lags::new(),
+            stats: ServeStats::default(),
+            lags: LagHistogram::new(),
             notes: Notes::new(now),
-            ended: Vec::new(),
-            ends_by: None,
+            completions: Vec::new(),
+            closing_deadline: None,
         }
     }
 
-    /// A client has come; `who` names it in notes. Too many are sent away.
-    pub fn connect(&mut self, stream: S, who: &str) {
-        self.served.connections += 1;
-        let (id, now) = (self.served.connections, self.clock.now());
-        let who = format!("client {id} ({who})");
-        if self.sessions.len() >= CONNECTIONS_MAX || self.ends_by.is_some() {
-            self.served.dropped += 1;
-            self.notes.add(now, format!("{who} was sent away: there are {CONNECTIONS_MAX} clients already"));
+    /// A client has come; `peer` names it in notes. Too many are sent away.
+    pub fn connect(&mut self, stream: S, peer: &str) {
+        self.stats.connections += 1;
+        let (id, now) = (self.stats.connections, self.clock.now());
+        let peer = format!("client {id} ({peer})");
+        if self.sessions.len() >= CONNECTIONS_MAX || self.closing_deadline.is_some() {
+            self.stats.dropped += 1;
+            self.notes.add(now, format!("{peer} was sent away: there are {CONNECTIONS_MAX} clients already"));
             return;
         }
-        self.sessions.push(Session::new(id, who, stream, now));
+        self.sessions.push(Session::new(id, peer, stream, now));
     }
 
     /// What the streams are to be waited for.
     pub fn interests(&self) -> impl Iterator<Item = Interest<'_, S>> {
-        let held = self.held_bytes();
+        let byte_count = self.buffered_bytes();
         self.sessions.iter().map(move |session| Interest {
             client: session.id,
             stream: &session.stream,
-            reads: session.has_room() && may_ask(session, held),
+            reads: session.has_room() && may_ask(session, byte_count),
             writes: !session.outbox.is_empty(),
         })
     }
@@ -120,9 +120,9 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     /// When the next turn is due at the latest, in wall time.
     pub fn wake_at(&self) -> Nanos {
         let idle = self.clock.now() + IDLE;
-        let next = self.engine.next_at().map(|at| self.pace.wall_at(at));
+        let next = self.engine.next_at().map(|at| self.clock_scale.wall_at(at));
         let deadlines = self.sessions.iter().filter_map(Session::deadline);
-        let farewell = self.ends_by.filter(|_| !self.sessions.is_empty());
+        let farewell = self.closing_deadline.filter(|_| !self.sessions.is_empty());
         deadlines.chain(next).chain(farewell).fold(idle, Nanos::min)
     }
 
@@ -130,39 +130,39 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     ///
     /// # Errors
     /// The lab failed; a client's failure is its own.
-    pub fn turn(&mut self, readable: &[u64]) -> Result<(), Fault> {
+    pub fn poll(&mut self, readable: &[u64]) -> Result<(), LabError> {
         for session in self.sessions.iter_mut().filter(|session| readable.contains(&session.id)) {
             if session.read().is_err() {
                 session.drop_now();
             }
         }
         let now = self.clock.now();
-        self.engine.advance(self.pace.drive_at(now), &mut self.ended)?;
+        self.engine.advance(self.clock_scale.drive_at(now), &mut self.completions)?;
         self.answer_all();
         for index in 0..self.sessions.len() {
-            self.hear(index, now);
+            self.read_ready(index, now);
         }
-        self.engine.give()?;
+        self.engine.submit_next()?;
         self.answer_all();
         self.send_all();
-        self.let_go(now);
+        self.drop_closed(now);
         Ok(())
     }
 
     /// Begins to end: what is under way is still answered, and nothing else.
     pub fn end(&mut self) {
         let until = self.clock.now() + FAREWELL;
-        self.ends_by.get_or_insert(until);
+        self.closing_deadline.get_or_insert(until);
     }
 
     /// Whether it has ended: every client has got its answers, or had its time.
     pub fn has_ended(&self) -> bool {
-        self.ends_by.is_some() && self.sessions.is_empty()
+        self.closing_deadline.is_some() && self.sessions.is_empty()
     }
 
     /// Whether somebody was served and nobody is there any more.
-    pub fn is_deserted(&self) -> bool {
-        self.served.clients > 0 && self.sessions.is_empty()
+    pub fn has_no_clients(&self) -> bool {
+        self.stats.clients > 0 && self.sessions.is_empty()
     }
 
     /// Clients that are there now.
@@ -171,12 +171,12 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     }
 
     /// What was done so far.
-    pub fn served(&self) -> Served {
-        Served {
+    pub fn stats(&self) -> ServeStats {
+        ServeStats {
             depth_max: self.engine.depth_max,
-            bytes_kept: self.engine.held_bytes(),
+            bytes_kept: self.engine.buffered_bytes(),
             lag: self.lags.sum_up(),
-            ..self.served.clone()
+            ..self.stats.clone()
         }
     }
 
@@ -186,8 +186,8 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     }
 
     /// A simulated drive's own books by now.
-    pub fn accounting(&self) -> Option<Accounting> {
-        self.engine.accounting()
+    pub fn flash_counters(&self) -> Option<FlashCounters> {
+        self.engine.flash_counters()
     }
 
     /// Lines for whoever runs it, each once.
@@ -195,81 +195,81 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.notes.take()
     }
 
-    fn held_bytes(&self) -> u64 {
-        self.sessions.iter().map(Session::held_bytes).sum()
+    fn buffered_bytes(&self) -> u64 {
+        self.sessions.iter().map(Session::buffered_bytes).sum()
     }
 
     /// Takes in what a client has sent, request by request, as far as there is room for it.
-    fn hear(&mut self, index: usize, now: Nanos) {
+    fn read_ready(&mut self, index: usize, now: Nanos) {
         loop {
-            let held = self.held_bytes();
+            let byte_count = self.buffered_bytes();
             let session = &mut self.sessions[index];
-            if !session.listens() || !may_ask(session, held) {
+            if !session.listens() || !may_ask(session, byte_count) {
                 return;
             }
-            match session.parse(&self.export, self.ends_by.is_some()) {
-                Ok(Parsed::Ask(ask)) => self.take(index, ask),
-                Ok(Parsed::Refused(errno, why)) => {
-                    self.served.refused += 1;
+            match session.parse(&self.export, self.closing_deadline.is_some()) {
+                Ok(ParseOutcome::Request(ask)) => self.take(index, ask),
+                Ok(ParseOutcome::Refused(errno, reason)) => {
+                    self.stats.refused += 1;
                     self.note(
                         index,
                         now,
-                        &format!("a request was refused: {why} (error {})", errno.number()),
+                        &format!("a request was refused: {reason} (error {})", errno.number()),
                     );
                 }
-                Ok(Parsed::Transmits) => self.served.clients += 1,
-                Ok(Parsed::Step) => {}
-                Ok(Parsed::Starved) => return session.starve(),
-                Err(why) => {
+                Ok(ParseOutcome::Transmits) => self.stats.clients += 1,
+                Ok(ParseOutcome::Step) => {}
+                Ok(ParseOutcome::NeedMore) => return session.starve(),
+                Err(reason) => {
                     session.drop_now();
-                    self.served.dropped += 1;
-                    self.note(index, now, &format!("was dropped: {why}"));
+                    self.stats.dropped += 1;
+                    self.note(index, now, &format!("was dropped: {reason}"));
                     return;
                 }
             }
         }
     }
 
-    fn take(&mut self, index: usize, ask: Ask) {
+    fn take(&mut self, index: usize, ask: ValidRequest) {
         let session = &mut self.sessions[index];
         let reply = session.reply(ask.cookie);
         match ask.command {
-            Command::Status { one } => {
-                answer_status(&mut session.outbox, reply, &ask, one, &mut self.engine.keeper);
-                self.served.count(&ask);
+            Command::Status { single_extent } => {
+                answer_status(&mut session.outbox, reply, &ask, single_extent, &mut self.engine.keeper);
+                self.stats.count(&ask);
             }
-            Command::Zero { keeps, only_fast: true } if !self.engine.zeros_fast(keeps) => {
-                let why = "zeros would have to be written out";
-                reply.error(&mut session.outbox, Errno::NotSupported, why, None);
-                self.served.refused += 1;
+            Command::Zero { keep_allocated, only_fast: true } if !self.engine.zeros_fast(keep_allocated) => {
+                let reason = "zeros would have to be written out";
+                reply.error(&mut session.outbox, Errno::NotSupported, reason, None);
+                self.stats.refused += 1;
             }
             _ => {
                 session.requests += 1;
-                session.held += ask.held_bytes();
-                self.engine.take(session.id, ask, &mut self.ended);
+                session.request_bytes += ask.buffered_bytes();
+                self.engine.take(session.id, ask, &mut self.completions);
             }
         }
     }
 
     /// Answers what the drive has ended. A client that has gone gets nothing.
     fn answer_all(&mut self) {
-        let mut ended = std::mem::take(&mut self.ended);
+        let mut ended = std::mem::take(&mut self.completions);
         // What the drive was simulated for until now is part of the lag.
         let now = if ended.is_empty() { Nanos::ZERO } else { self.clock.now() };
-        for Ended { job, at } in ended.drain(..) {
+        for CompletedRequest { job, at } in ended.drain(..) {
             let Some(index) = self.sessions.iter().position(|session| session.id == job.client) else {
                 continue;
             };
             let session = &mut self.sessions[index];
             session.requests -= 1;
-            session.held -= job.ask.held_bytes();
+            session.request_bytes -= job.ask.buffered_bytes();
             let reply = session.reply(job.ask.cookie);
             let error = answer(&mut session.outbox, reply, &job, &mut self.engine.keeper);
-            self.lags.add(now.since(self.pace.wall_at(at)));
+            self.lags.add(now.since(self.clock_scale.wall_at(at)));
             match (error, job.error) {
-                (None, None) => self.served.count(&job.ask),
+                (None, None) => self.stats.count(&job.ask),
                 (error, failed) => {
-                    self.served.failed += 1;
+                    self.stats.failed += 1;
                     if let Some(error) = error {
                         self.note(index, now, &format!("a read has failed: {error}"));
                     } else if failed.is_some_and(|(errno, _)| errno == Errno::NoSpace) {
@@ -282,7 +282,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
                 }
             }
         }
-        self.ended = ended;
+        self.completions = ended;
     }
 
     fn send_all(&mut self) {
@@ -294,15 +294,15 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     }
 
     /// Lets go who has left, who says nothing, and at the end everybody.
-    fn let_go(&mut self, now: Nanos) {
+    fn drop_closed(&mut self, now: Nanos) {
         for index in 0..self.sessions.len() {
             let session = &mut self.sessions[index];
             if session.deadline().is_some_and(|deadline| deadline <= now) {
                 session.drop_now();
-                self.served.dropped += 1;
+                self.stats.dropped += 1;
                 self.note(index, now, "was dropped: it has not chosen the export in time");
-            } else if let Some(ends_by) = self.ends_by {
-                if ends_by <= now {
+            } else if let Some(closing_deadline) = self.closing_deadline {
+                if closing_deadline <= now {
                     session.drop_now();
                 } else if !session.transmits() || (session.requests == 0 && session.outbox.is_empty()) {
                     session.hang_up();
@@ -319,13 +319,13 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
             Some(0) => " (nothing more is noted of it)",
             Some(_) => "",
         };
-        self.notes.add(now, format!("{}: {what}{last}", session.who));
+        self.notes.add(now, format!("{}: {what}{last}", session.peer));
     }
 }
 
 /// Whether one more request of this client can be taken. What has begun may always be brought to its end.
 fn may_ask<S: Read + Write>(session: &Session<S>, held_of_all: u64) -> bool {
-    let held = session.held_bytes();
-    let has_room = held < HELD_BYTES_MAX && held_of_all < HELD_BYTES_MAX_OF_ALL;
-    !session.is_between_requests() || (session.requests < REQUESTS_MAX && (has_room || held == 0))
+    let byte_count = session.buffered_bytes();
+    let has_room = byte_count < HELD_BYTES_MAX && held_of_all < HELD_BYTES_MAX_OF_ALL;
+    !session.is_between_requests() || (session.requests < REQUESTS_MAX && (has_room || byte_count == 0))
 }

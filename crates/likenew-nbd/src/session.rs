@@ -6,34 +6,34 @@ use likenew_core::units::Nanos;
 
 use crate::errno::Errno;
 use crate::export::Export;
-use crate::handshake::{self, Handshake, OPTION_BYTES, OptionHead, Then};
-use crate::inbox::{Filled, Inbox};
+use crate::handshake::{self, Handshake, HandshakeStep, OPTION_BYTES, OptionHead};
+use crate::inbox::{Inbox, ReadOutcome};
 use crate::limits::{
     HANDSHAKE, NOTES_MAX, OPTION_BYTES_MAX, OPTION_BYTES_SKIPPED_MAX, OPTIONS_MAX, TURN_BYTES,
 };
 use crate::outbox::Outbox;
 use crate::protocol::{option, rep};
 use crate::reply::Reply;
-use crate::request::{Agreed, Ask, Command, Header, Refusal};
+use crate::request::{Command, Header, NegotiatedOptions, Refusal, ValidRequest};
 
 /// One client.
 pub(crate) struct Session<S> {
     pub(crate) id: u64,
     /// Who it is, for people.
-    pub(crate) who: String,
+    pub(crate) peer: String,
     pub(crate) stream: S,
     inbox: Inbox,
     pub(crate) outbox: Outbox,
     phase: Phase,
     handshake: Handshake,
-    pub(crate) agreed: Agreed,
+    pub(crate) negotiation: NegotiatedOptions,
     options: u32,
     /// When it came, in wall time.
     since: Nanos,
     /// Requests under way.
     pub(crate) requests: usize,
     /// Bytes of requests under way.
-    pub(crate) held: u64,
+    pub(crate) request_bytes: u64,
     notes: u32,
     /// Whether the client sends nothing any more; what it has sent is still looked at.
     is_silent: bool,
@@ -50,30 +50,30 @@ enum Phase {
     /// The data of an option.
     OptionData(OptionHead),
     /// So many bytes of data of an option that is too long.
-    OptionSkipped { option: u32, left: u32 },
+    OptionSkipped { option: u32, remaining: u32 },
     /// A request comes next.
     Request,
     /// The rest of the bytes of a write.
     Payload { header: Header, bytes: Vec<u8> },
     /// So many bytes of a write that is refused.
-    PayloadSkipped { header: Header, refusal: Refusal, left: u32 },
+    PayloadSkipped { header: Header, refusal: Refusal, remaining: u32 },
 }
 
 /// Whether it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// It does.
-    Not,
+    Open,
     /// Nothing more is read; what is under way is still answered.
-    Read,
+    AfterReplies,
     /// At once.
-    Now,
+    Immediate,
 }
 
 /// What parsing came to.
-pub(crate) enum Parsed {
+pub(crate) enum ParseOutcome {
     /// A request to carry out.
-    Ask(Ask),
+    Request(ValidRequest),
     /// One was refused and answered.
     Refused(Errno, &'static str),
     /// The client can transmit from here on.
@@ -81,30 +81,30 @@ pub(crate) enum Parsed {
     /// Something that changes nothing outside.
     Step,
     /// More bytes have to come.
-    Starved,
+    NeedMore,
 }
 
 impl<S: Read + Write> Session<S> {
     /// A client that has come just now; it is greeted.
-    pub(crate) fn new(id: u64, who: String, stream: S, now: Nanos) -> Self {
+    pub(crate) fn new(id: u64, peer: String, stream: S, now: Nanos) -> Self {
         let mut outbox = Outbox::default();
         handshake::greet(&mut outbox);
         Self {
             id,
-            who,
+            peer,
             stream,
             inbox: Inbox::default(),
             outbox,
             phase: Phase::Flags,
             handshake: Handshake::default(),
-            agreed: Agreed::default(),
+            negotiation: NegotiatedOptions::default(),
             options: 0,
             since: now,
             requests: 0,
-            held: 0,
+            request_bytes: 0,
             notes: 0,
             is_silent: false,
-            end: End::Not,
+            end: End::Open,
         }
     }
 
@@ -115,38 +115,38 @@ impl<S: Read + Write> Session<S> {
 
     /// When it is dropped unless it has chosen the export, in wall time.
     pub(crate) fn deadline(&self) -> Option<Nanos> {
-        (!self.transmits() && self.end == End::Not).then(|| self.since + HANDSHAKE)
+        (!self.transmits() && self.end == End::Open).then(|| self.since + HANDSHAKE)
     }
 
     /// Bytes that are held for it.
-    pub(crate) fn held_bytes(&self) -> u64 {
+    pub(crate) fn buffered_bytes(&self) -> u64 {
         let payload = if let Phase::Payload { bytes, .. } = &self.phase { bytes.len() } else { 0 };
-        self.held + (payload + self.outbox.len()) as u64
+        self.request_bytes + (payload + self.outbox.len()) as u64
     }
 
     /// Whether it may still say something.
     pub(crate) fn listens(&self) -> bool {
-        self.end == End::Not
+        self.end == End::Open
     }
 
     /// Nothing is read of it any more; what is under way is still answered.
     pub(crate) fn hang_up(&mut self) {
-        if self.end == End::Not {
-            self.end = End::Read;
+        if self.end == End::Open {
+            self.end = End::AfterReplies;
         }
     }
 
     /// It is let go without another word.
     pub(crate) fn drop_now(&mut self) {
-        self.end = End::Now;
+        self.end = End::Immediate;
     }
 
     /// Whether it can be let go.
     pub(crate) fn is_over(&self) -> bool {
         match self.end {
-            End::Not => false,
-            End::Read => self.requests == 0 && self.outbox.is_empty(),
-            End::Now => true,
+            End::Open => false,
+            End::AfterReplies => self.requests == 0 && self.outbox.is_empty(),
+            End::Immediate => true,
         }
     }
 
@@ -163,9 +163,9 @@ impl<S: Read + Write> Session<S> {
         // What was read before goes first: an inbox holds a turn's bytes at most.
         while self.has_room() {
             match self.inbox.fill(&mut self.stream, READ)? {
-                Filled::Some(READ) => {}
-                Filled::Some(_) | Filled::Nothing => break,
-                Filled::Ended => {
+                ReadOutcome::Some(READ) => {}
+                ReadOutcome::Some(_) | ReadOutcome::Nothing => break,
+                ReadOutcome::CompletedRequest => {
                     self.is_silent = true;
                     break;
                 }
@@ -195,52 +195,54 @@ impl<S: Read + Write> Session<S> {
     ///
     /// # Errors
     /// The client is to be dropped, and why.
-    pub(crate) fn parse(&mut self, export: &Export, ending: bool) -> Result<Parsed, &'static str> {
-        if self.end == End::Now {
-            return Ok(Parsed::Starved);
+    pub(crate) fn parse(&mut self, export: &Export, ending: bool) -> Result<ParseOutcome, &'static str> {
+        if self.end == End::Immediate {
+            return Ok(ParseOutcome::NeedMore);
         }
         match &mut self.phase {
             Phase::Flags => {
-                let Some(flags) = self.inbox.take_array() else { return Ok(Parsed::Starved) };
+                let Some(flags) = self.inbox.take_array() else { return Ok(ParseOutcome::NeedMore) };
                 let then = self.handshake.take_flags(u32::from_be_bytes(flags));
-                self.go_on(then)
+                self.after_option(then)
             }
             Phase::Option => self.parse_option(),
             Phase::OptionData(head) => {
                 let head = *head;
-                let Some(data) = self.inbox.take(head.length as usize) else { return Ok(Parsed::Starved) };
+                let Some(data) = self.inbox.take(head.length as usize) else {
+                    return Ok(ParseOutcome::NeedMore);
+                };
                 if ending {
                     handshake::answer(&mut self.outbox, head.option, rep::ERR_SHUTDOWN, b"the server ends");
-                    return self.go_on(Then::Haggle);
+                    return self.after_option(HandshakeStep::Continue);
                 }
                 let then = self.handshake.take(head.option, data, export, &mut self.outbox);
-                self.go_on(then)
+                self.after_option(then)
             }
-            Phase::OptionSkipped { option, left } => {
-                *left -= self.inbox.skip((*left).into()) as u32;
-                if *left > 0 {
-                    return Ok(Parsed::Starved);
+            Phase::OptionSkipped { option, remaining } => {
+                *remaining -= self.inbox.skip((*remaining).into()) as u32;
+                if *remaining > 0 {
+                    return Ok(ParseOutcome::NeedMore);
                 }
                 let option = *option;
                 handshake::answer(&mut self.outbox, option, rep::ERR_TOO_BIG, b"its data is too long");
-                self.go_on(Then::Haggle)
+                self.after_option(HandshakeStep::Continue)
             }
             Phase::Request => self.parse_request(export, ending),
             Phase::Payload { header, bytes } => {
-                let left = header.length as usize - bytes.len();
-                let part = left.min(self.inbox.len());
+                let remaining = header.length as usize - bytes.len();
+                let part = remaining.min(self.inbox.len());
                 bytes.extend_from_slice(self.inbox.take(part).expect("so many are there"));
-                if part < left {
-                    return Ok(Parsed::Starved);
+                if part < remaining {
+                    return Ok(ParseOutcome::NeedMore);
                 }
                 let (header, payload) = (*header, std::mem::take(bytes));
                 self.phase = Phase::Request;
-                Ok(Parsed::Ask(ask(&header, Command::Write, payload)))
+                Ok(ParseOutcome::Request(to_request(&header, Command::Write, payload)))
             }
-            Phase::PayloadSkipped { header, refusal, left } => {
-                *left -= self.inbox.skip((*left).into()) as u32;
-                if *left > 0 {
-                    return Ok(Parsed::Starved);
+            Phase::PayloadSkipped { header, refusal, remaining } => {
+                *remaining -= self.inbox.skip((*remaining).into()) as u32;
+                if *remaining > 0 {
+                    return Ok(ParseOutcome::NeedMore);
                 }
                 let (header, refusal) = (*header, *refusal);
                 self.phase = Phase::Request;
@@ -249,8 +251,8 @@ impl<S: Read + Write> Session<S> {
         }
     }
 
-    fn parse_option(&mut self) -> Result<Parsed, &'static str> {
-        let Some(bytes) = self.inbox.take_array::<OPTION_BYTES>() else { return Ok(Parsed::Starved) };
+    fn parse_option(&mut self) -> Result<ParseOutcome, &'static str> {
+        let Some(bytes) = self.inbox.take_array::<OPTION_BYTES>() else { return Ok(ParseOutcome::NeedMore) };
         let head = OptionHead::read(&bytes).ok_or("what it has sent is no option")?;
         self.options += 1;
         if self.options > OPTIONS_MAX {
@@ -259,68 +261,70 @@ impl<S: Read + Write> Session<S> {
         self.phase = match head.length {
             0..=OPTION_BYTES_MAX => Phase::OptionData(head),
             length @ ..=OPTION_BYTES_SKIPPED_MAX if head.option != option::EXPORT_NAME => {
-                Phase::OptionSkipped { option: head.option, left: length }
+                Phase::OptionSkipped { option: head.option, remaining: length }
             }
             _ => return Err("an option of it is far too long"),
         };
-        Ok(Parsed::Step)
+        Ok(ParseOutcome::Step)
     }
 
-    fn parse_request(&mut self, export: &Export, ending: bool) -> Result<Parsed, &'static str> {
-        let Some(bytes) = self.inbox.take_array::<{ Header::BYTES }>() else { return Ok(Parsed::Starved) };
+    fn parse_request(&mut self, export: &Export, ending: bool) -> Result<ParseOutcome, &'static str> {
+        let Some(bytes) = self.inbox.take_array::<{ Header::BYTES }>() else {
+            return Ok(ParseOutcome::NeedMore);
+        };
         let header = Header::read(&bytes).ok_or("what it has sent is no request")?;
-        let command = match header.command(export, self.agreed) {
-            Ok(_) if ending => Err(Refusal { errno: Errno::Shutdown, why: "the server ends" }),
+        let command = match header.command(export, self.negotiation) {
+            Ok(_) if ending => Err(Refusal { errno: Errno::Shutdown, reason: "the server ends" }),
             other => other,
         };
-        let left = header.payload_bytes();
+        let remaining = header.payload_bytes();
         match command {
             Ok(Command::Disconnect) => {
                 self.hang_up();
-                Ok(Parsed::Starved)
+                Ok(ParseOutcome::NeedMore)
             }
             Ok(Command::Write) => {
                 // It grows as the bytes come: a client that promises much and sends nothing gets no memory.
                 self.phase = Phase::Payload { header, bytes: Vec::new() };
-                Ok(Parsed::Step)
+                Ok(ParseOutcome::Step)
             }
-            Ok(command) => Ok(Parsed::Ask(ask(&header, command, Vec::new()))),
-            Err(refusal) if left > 0 => {
-                self.phase = Phase::PayloadSkipped { header, refusal, left };
-                Ok(Parsed::Step)
+            Ok(command) => Ok(ParseOutcome::Request(to_request(&header, command, Vec::new()))),
+            Err(refusal) if remaining > 0 => {
+                self.phase = Phase::PayloadSkipped { header, refusal, remaining };
+                Ok(ParseOutcome::Step)
             }
             Err(refusal) => Ok(self.refuse(&header, refusal)),
         }
     }
 
-    fn refuse(&mut self, header: &Header, refusal: Refusal) -> Parsed {
-        self.reply(header.cookie).error(&mut self.outbox, refusal.errno, refusal.why, None);
-        Parsed::Refused(refusal.errno, refusal.why)
+    fn refuse(&mut self, header: &Header, refusal: Refusal) -> ParseOutcome {
+        self.reply(header.cookie).error(&mut self.outbox, refusal.errno, refusal.reason, None);
+        ParseOutcome::Refused(refusal.errno, refusal.reason)
     }
 
     /// How a request of it is answered.
     pub(crate) fn reply(&self, cookie: u64) -> Reply {
-        Reply { cookie, structured: self.agreed.structured }
+        Reply { cookie, structured: self.negotiation.structured }
     }
 
-    fn go_on(&mut self, then: Then) -> Result<Parsed, &'static str> {
+    fn after_option(&mut self, then: HandshakeStep) -> Result<ParseOutcome, &'static str> {
         match then {
-            Then::Haggle => self.phase = Phase::Option,
-            Then::Transmit { allocation } => {
-                self.agreed = Agreed { structured: self.handshake.structured, allocation };
+            HandshakeStep::Continue => self.phase = Phase::Option,
+            HandshakeStep::Transmit { allocation } => {
+                self.negotiation = NegotiatedOptions { structured: self.handshake.structured, allocation };
                 self.phase = Phase::Request;
-                return Ok(Parsed::Transmits);
+                return Ok(ParseOutcome::Transmits);
             }
-            Then::Leave => self.hang_up(),
-            Then::Drop(why) => return Err(why),
+            HandshakeStep::Abort => self.hang_up(),
+            HandshakeStep::Drop(reason) => return Err(reason),
         }
-        Ok(Parsed::Step)
+        Ok(ParseOutcome::Step)
     }
 }
 
-fn ask(header: &Header, command: Command, payload: Vec<u8>) -> Ask {
+fn to_request(header: &Header, command: Command, payload: Vec<u8>) -> ValidRequest {
     use crate::protocol::flag;
-    Ask {
+    ValidRequest {
         cookie: header.cookie,
         command,
         offset: header.offset,

@@ -33,15 +33,15 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// It can not be found out.
-    fn stretch(&mut self, range: Range<u64>) -> io::Result<Stretch>;
+    fn stretch(&mut self, range: Range<u64>) -> io::Result<StoreExtent>;
 
     /// Bytes that are kept now.
-    fn held_bytes(&self) -> u64;
+    fn buffered_bytes(&self) -> u64;
 }
 
 /// A range that is kept, or of which nothing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct StoreExtent {
     /// The first byte behind it.
     pub end: u64,
     /// Whether bytes are kept there; where not, it reads as zeros.

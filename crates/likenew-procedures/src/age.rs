@@ -1,15 +1,15 @@
 //! New against used: measures a drive, ages it by a recipe, and measures the same again.
 
 mod comparison;
-mod ground;
-mod measured;
 mod phase;
 mod pictures;
 mod recipe;
+mod results;
 mod verdicts;
+mod zone_layout;
 
 use likenew_core::io::DataClass;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::verdict::{Findings, Standing, Verdict};
@@ -19,13 +19,13 @@ use serde::{Deserialize, Serialize};
 use crate::options::options;
 use crate::refusals::refusals;
 use comparison::Comparison;
-use ground::Ground;
-use measured::Measured;
 use phase::Phase;
 pub use recipe::{FILE_BYTES, Recipe};
+use results::AgeResults;
+use zone_layout::ZoneLayout;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "age",
     question: "How much slower is it used than new?",
     writes: "writes all of its space at least once, which wears flash for good; only own files in a folder",
@@ -150,19 +150,19 @@ impl Age {
     /// Everything it would run on this drive, in order.
     fn workloads(&self, evidence: &Evidence) -> Result<Vec<Workload>, String> {
         let options = &self.options;
-        let ground = Ground::of(options, &evidence.geometry)?;
+        let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;
         if let Some(bytes) = options.bytes {
-            recipe::check_bytes(bytes, ground.space.end)?;
+            recipe::check_bytes(bytes, zones.space.end)?;
         }
         if options.trim && !evidence.geometry.trims {
             return Err("trim: this drive takes no TRIM; leave it off".into());
         }
-        let mut workloads = phase::workloads(Phase::New, options, &ground);
-        workloads.extend(recipe::workloads(options, &ground));
-        workloads.extend(phase::workloads(Phase::Used, options, &ground));
-        if self.rests() {
+        let mut workloads = phase::workloads(Phase::New, options, &zones);
+        workloads.extend(recipe::workloads(options, &zones));
+        workloads.extend(phase::workloads(Phase::Used, options, &zones));
+        if self.has_rest() {
             workloads.push(Workload::rest(options.rest));
-            workloads.extend(phase::workloads(Phase::Rested, options, &ground));
+            workloads.extend(phase::workloads(Phase::Rested, options, &zones));
         }
         for (index, workload) in workloads.iter_mut().enumerate() {
             workload.seed = evidence.plan.seed_of(index);
@@ -170,7 +170,7 @@ impl Age {
         Ok(workloads)
     }
 
-    fn rests(&self) -> bool {
+    fn has_rest(&self) -> bool {
         self.options.rest > Nanos::ZERO
     }
 
@@ -181,8 +181,8 @@ impl Age {
 }
 
 impl Procedure for Age {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -191,17 +191,17 @@ impl Procedure for Age {
         Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes }
     }
 
-    fn always_asks(&self) -> bool {
+    fn always_confirms(&self) -> bool {
         true
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let next = self.workloads(evidence)?.into_iter().nth(evidence.segments.len());
-        Ok(next.map_or(Step::Enough, Step::Run))
+        Ok(next.map_or(Step::Done, Step::Run))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let measured = Measured::of(evidence, self.options.passes);
+        let measured = AgeResults::from_evidence(evidence, self.options.passes);
         let (comparisons, applications) = (measured.comparisons(), measured.applications());
         let mut findings =
             Findings { verdicts: self.verdicts(evidence, &comparisons), ..Findings::default() };
@@ -209,12 +209,12 @@ impl Procedure for Age {
         findings.verdicts.extend(self.remainder(evidence));
         for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
             let known = rows.iter().filter(|of| of.value(Phase::New).is_some());
-            findings.tables.insert(name.into(), known.map(|of| of.row(self.rests())).collect());
+            findings.tables.insert(name.into(), known.map(|of| of.row(self.has_rest())).collect());
         }
         let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
         findings.tables.insert("intervals".into(), intervals.collect());
         let pictures = [
-            ("against_new", pictures::against_new(&comparisons)),
+            ("used_vs_new", pictures::speed_against_new(&comparisons)),
             ("random_writes", pictures::random_writes(&measured)),
             ("ageing", pictures::ageing(&evidence.segments)),
         ];
@@ -232,16 +232,16 @@ impl Age {
         else {
             unreachable!("the table has eight lines")
         };
-        let stayed = verdicts::reads_stayed(random_reads, sequential_reads);
+        let stayed = verdicts::reads_unchanged(random_reads, sequential_reads);
         let is_alone = evidence.geometry.clock == Clock::Virtual || stayed;
         let first = verdicts::change(writes, "Random writes", is_alone).map(|verdict| {
             let ageing = verdicts::ageing(&evidence.segments, self.options.recipe);
-            let latencies = [mean, longest].into_iter().filter_map(verdicts::from_to);
-            let verdict = latencies.chain(ageing).fold(verdict, Verdict::because);
-            verdicts::not_known_new(&evidence.identity).into_iter().fold(verdict, Verdict::caveat)
+            let latencies = [mean, longest].into_iter().filter_map(verdicts::change_range);
+            let verdict = latencies.chain(ageing).fold(verdict, Verdict::with_evidence);
+            verdicts::no_reference_reason(&evidence.identity).into_iter().fold(verdict, Verdict::caveat)
         });
         let score = verdicts::change(score, "The application score", is_alone).map(|verdict| {
-            verdict.because("it is made of ten mixes of I/O with the published counts of PCMark 8, and is not the score of PCMark")
+            verdict.with_evidence("it is made of ten mixes of I/O with the published counts of PCMark 8, and is not the score of PCMark")
         });
         let others = [
             verdicts::change(sequential, "Sequential writes", is_alone),
@@ -258,7 +258,7 @@ impl Age {
         let done = evidence.segments.len();
         (done < wanted).then(|| {
             Verdict::new("New and used were both measured to the end.", Standing::Fails)
-                .because(format!("{done} of {wanted} workloads were run, until the run ended"))
+                .with_evidence(format!("{done} of {wanted} workloads were run, until the run ended"))
         })
     }
 }

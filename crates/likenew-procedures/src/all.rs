@@ -1,7 +1,7 @@
 //! The list of all questions.
 
 use likenew_core::plan::Plan;
-use likenew_core::procedure::{Card, Evidence, Procedure};
+use likenew_core::procedure::{Descriptor, Evidence, Procedure};
 use likenew_core::segment::Segment;
 use likenew_core::verdict::Findings;
 
@@ -25,25 +25,25 @@ use crate::verify::Verify;
 use crate::xray::Xray;
 
 /// What each asks and costs, in the order in which a newcomer should meet them.
-pub const CARDS: &[&Card] = &[
-    &crate::check::CARD,
-    &crate::recondition::CARD,
-    &crate::bench::CARD,
-    &crate::sweep::CARD,
-    &crate::surface::CARD,
-    &crate::fill::CARD,
-    &crate::endure::CARD,
-    &crate::age::CARD,
-    &crate::data::CARD,
-    &crate::cache::CARD,
-    &crate::trim::CARD,
-    &crate::model::CARD,
-    &crate::replay::CARD,
-    &crate::apps::CARD,
-    &crate::xray::CARD,
-    &crate::verify::CARD,
-    &crate::facts::CARD,
-    &crate::run::CARD,
+pub const DESCRIPTORS: &[&Descriptor] = &[
+    &crate::check::DESCRIPTOR,
+    &crate::recondition::DESCRIPTOR,
+    &crate::bench::DESCRIPTOR,
+    &crate::sweep::DESCRIPTOR,
+    &crate::surface::DESCRIPTOR,
+    &crate::fill::DESCRIPTOR,
+    &crate::endure::DESCRIPTOR,
+    &crate::age::DESCRIPTOR,
+    &crate::data::DESCRIPTOR,
+    &crate::cache::DESCRIPTOR,
+    &crate::trim::DESCRIPTOR,
+    &crate::model::DESCRIPTOR,
+    &crate::replay::DESCRIPTOR,
+    &crate::apps::DESCRIPTOR,
+    &crate::xray::DESCRIPTOR,
+    &crate::verify::DESCRIPTOR,
+    &crate::facts::DESCRIPTOR,
+    &crate::run::DESCRIPTOR,
 ];
 
 /// The procedure a plan names, with its settings.
@@ -74,7 +74,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "facts" => Ok(Box::new(Facts::from_options(&plan.options)?)),
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
-            let names: Vec<&str> = CARDS.iter().map(|card| card.name).collect();
+            let names: Vec<&str> = DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
             Err(format!("there is no procedure \"{other}\"; there are {}", names.join(", ")))
         }
     }
@@ -87,9 +87,9 @@ pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
     // Where nothing else was measured that is the answer; otherwise it limits the answer.
     let asks = |segment: &&Segment| !segment.workload.is_rest();
     let is_all = evidence.segments.iter().filter(asks).all(|segment| segment.measurement_error().is_some());
-    if let Some(verdict) = crate::refusals::not_measured(&evidence.segments) {
+    if let Some(verdict) = crate::refusals::unmeasured_workloads(&evidence.segments) {
         findings.verdicts.insert(if is_all { 0 } else { findings.verdicts.len().min(1) }, verdict);
     }
-    findings.verdicts.extend(crate::counted::verdicts(&evidence.segments));
+    findings.verdicts.extend(crate::device_counters::verdicts(&evidence.segments));
     findings
 }

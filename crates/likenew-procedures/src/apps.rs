@@ -3,19 +3,19 @@
 pub mod application;
 mod consistency;
 mod consistency_verdicts;
-mod course;
 pub mod depths;
 mod lengths;
 pub mod library;
-mod measured;
 mod pictures;
+mod results;
 pub(crate) mod score;
 pub(crate) mod stage;
 mod tables;
 mod verdicts;
+mod workload_plan;
 
 use likenew_core::io::DataClass;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, amount, duration_text, size_text};
 use likenew_core::verdict::{Findings, Standing, Verdict};
@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 use crate::options::options;
 use crate::refusals::refusals;
 use application::Application;
-use course::{Course, Planned};
-use measured::Measured;
+use results::AppResults;
+use workload_plan::{PlannedWorkload, WorkloadPlan};
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "apps",
     question: "What do applications get of it, and does it hold out?",
     writes: "writes own files in a folder, about 31 GB as usual; with --consistency all of its space many times, which wears flash for good",
@@ -67,13 +67,13 @@ pub struct AppsOptions {
     pub file_size: u64,
     /// Applications that the library does not have, in full.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<Application>,
+    pub custom: Vec<Application>,
 }
 
 impl Default for AppsOptions {
     fn default() -> Self {
         Self {
-            applications: vec![library::USUAL.into()],
+            applications: vec![library::DEFAULT_GROUP.into()],
             passes: 3,
             scale: 1.0,
             span: 4 << 30,
@@ -84,7 +84,7 @@ impl Default for AppsOptions {
             minutes: 1.0,
             space: None,
             file_size: 1 << 30,
-            own: Vec::new(),
+            custom: Vec::new(),
         }
     }
 }
@@ -120,12 +120,12 @@ impl AppsOptions {
     pub(crate) fn all(&self) -> Result<Vec<Application>, String> {
         let mut all: Vec<Application> = Vec::new();
         for name in &self.applications {
-            all.extend(library::named(name)?.into_iter().map(|entry| entry.application.clone()));
+            all.extend(library::by_name(name)?.into_iter().map(|entry| entry.application.clone()));
         }
-        for own in &self.own {
-            own.check().map_err(|why| format!("the application \"{}\": {why}", own.name))?;
+        for custom in &self.custom {
+            custom.check().map_err(|reason| format!("the application \"{}\": {reason}", custom.name))?;
         }
-        all.extend(self.own.iter().cloned());
+        all.extend(self.custom.iter().cloned());
         for (index, application) in all.iter().enumerate() {
             if all[..index].iter().any(|other| other.name == application.name) {
                 return Err(format!("the application \"{}\" is named twice", application.name));
@@ -164,7 +164,7 @@ impl Apps {
     }
 
     /// Everything it would run on this drive, in order.
-    fn course(&self, geometry: &Geometry) -> Result<Vec<Planned>, String> {
+    fn workload_plan(&self, geometry: &Geometry) -> Result<Vec<PlannedWorkload>, String> {
         if !geometry.writable {
             return Err(
                 "applications write, and this target may only be read: give a folder or a simulated drive"
@@ -185,19 +185,19 @@ impl Apps {
                 "a span of {asked} is more than the {there} there are: give a smaller --span"
             ));
         }
-        Ok(Course {
+        Ok(WorkloadPlan {
             options: &self.options,
             applications: &self.applications,
             geometry: geometry.clone(),
             space,
         }
-        .planned())
+        .planned_workloads())
     }
 }
 
 impl Procedure for Apps {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -209,14 +209,14 @@ impl Procedure for Apps {
         Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: file_size }
     }
 
-    fn always_asks(&self) -> bool {
+    fn always_confirms(&self) -> bool {
         self.options.consistency
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let index = evidence.segments.len();
-        let next = self.course(&evidence.geometry)?.into_iter().nth(index);
-        Ok(next.map_or(Step::Enough, |planned: Planned| {
+        let next = self.workload_plan(&evidence.geometry)?.into_iter().nth(index);
+        Ok(next.map_or(Step::Done, |planned: PlannedWorkload| {
             let mut workload = planned.workload;
             workload.seed = evidence.plan.seed_of(index);
             Step::Run(workload)
@@ -225,9 +225,9 @@ impl Procedure for Apps {
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
-        let Ok(planned) = self.course(&evidence.geometry) else { return findings };
-        let wanted = planned.len();
-        let measured = Measured::new(planned, &evidence.segments, self.applications.len());
+        let Ok(planned_workloads) = self.workload_plan(&evidence.geometry) else { return findings };
+        let wanted = planned_workloads.len();
+        let measured = AppResults::new(planned_workloads, &evidence.segments, self.applications.len());
         if self.options.consistency {
             findings.verdicts.extend(consistency_verdicts::verdicts(&measured));
         } else {
@@ -245,6 +245,6 @@ impl Procedure for Apps {
 fn remainder(done: usize, wanted: usize) -> Option<Verdict> {
     (done < wanted).then(|| {
         Verdict::new("Every application was played to the end.", Standing::Fails)
-            .because(format!("{done} of {wanted} workloads were run, until the run ended"))
+            .with_evidence(format!("{done} of {wanted} workloads were run, until the run ended"))
     })
 }

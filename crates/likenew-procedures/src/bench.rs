@@ -2,22 +2,22 @@
 
 mod result_line;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount, duration_text, rate, size_text};
 use likenew_core::until::Until;
 use likenew_core::verdict::{Findings, Line, Series, Shape, Standing, Verdict};
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::precise::{Goal, Precision, precision};
+use likenew_stats::precision::{Goal, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 
 use crate::options::options;
-use crate::precise::{self, Precise};
+use crate::precision_goal::{self, PrecisionGoal};
 use crate::profile::{Profile, Test};
 use crate::refusals::refusals;
 use crate::rows::row;
@@ -26,7 +26,7 @@ use crate::workloads::prepare;
 use result_line::ResultLine;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bench",
     question: "How fast is it, in the familiar table?",
     writes: "writes its span once, then once a pass of every write test at most; only own files in a folder",
@@ -48,7 +48,7 @@ pub struct BenchOptions {
     pub passes: u32,
     /// Instead, every test is repeated until its mean is known to this share, in passes that are shorter.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub precise: Option<Precise>,
+    pub precise: Option<PrecisionGoal>,
     /// But not more often than this.
     pub passes_max: u32,
     /// A pass ends after this much time, or once it has moved as many bytes as the span has.
@@ -159,9 +159,9 @@ impl Bench {
         };
         let start = done as u64 % (span / piece) * piece;
         let place = if test.random {
-            Place::Uniform(Region::bytes(0..span))
+            AccessPattern::Random(Region::bytes(0..span))
         } else {
-            Place::Forward(Region::bytes(start..start + piece))
+            AccessPattern::Sequential(Region::bytes(start..start + piece))
         };
         let stream = Stream::closed(op, test.block, place, test.depth, data);
         let until = Until { elapsed: Some(time), bytes: Some(piece), ops: None };
@@ -195,8 +195,8 @@ fn piece(span: u64) -> u64 {
 const PIECE_TIME_PART: u64 = 5;
 
 impl Procedure for Bench {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -232,7 +232,7 @@ impl Procedure for Bench {
                 });
             }
         }
-        Ok(Step::Enough)
+        Ok(Step::Done)
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
@@ -242,9 +242,10 @@ impl Procedure for Bench {
             findings.verdicts.push(summary(&lines));
             findings.verdicts.push(match self.goal() {
                 None => agreement(&lines),
-                Some(goal) => {
-                    precise::verdict(&goal, &lines.iter().map(ResultLine::precision).collect::<Vec<_>>())
-                }
+                Some(goal) => precision_goal::verdict(
+                    &goal,
+                    &lines.iter().map(ResultLine::precision).collect::<Vec<_>>(),
+                ),
             });
             findings.series.insert("bandwidth".into(), bandwidth(&lines));
         }
@@ -270,10 +271,10 @@ fn summary(lines: &[ResultLine<'_>]) -> Verdict {
             Mix::Only(Op::Write) => "writes".to_owned(),
             other => format!("{other}"),
         };
-        let said = |line: &ResultLine<'_>| format!("{} ({})", rate(line.mean_speed()), line.test);
-        let mut sentence = format!("{word} at {}", said(of[0]));
+        let message = |line: &ResultLine<'_>| format!("{} ({})", rate(line.mean_speed()), line.test);
+        let mut sentence = format!("{word} at {}", message(of[0]));
         if of.len() > 1 {
-            sentence.push_str(&format!(" and at {}", said(of[of.len() - 1])));
+            sentence.push_str(&format!(" and at {}", message(of[of.len() - 1])));
         }
         parts.push(sentence);
     }
@@ -281,8 +282,9 @@ fn summary(lines: &[ResultLine<'_>]) -> Verdict {
     let counts = || lines.iter().map(|line| line.speeds.len());
     let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     let passes = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
-    let verdict = Verdict::new(format!("It {}.", parts.join("; it ")), Standing::Holds)
-        .because(format!("each is the mean of {passes} passes; every pass stands in the table of passes"));
+    let verdict = Verdict::new(format!("It {}.", parts.join("; it ")), Standing::Holds).with_evidence(
+        format!("each is the mean of {passes} passes; every pass stands in the table of passes"),
+    );
     match first.interval {
         Some(interval) => {
             verdict.estimate(first.mean_speed(), interval.low.max(0.0), interval.high, "bytes/s")
@@ -294,20 +296,25 @@ fn summary(lines: &[ResultLine<'_>]) -> Verdict {
 fn agreement(lines: &[ResultLine<'_>]) -> Verdict {
     let claim = "The passes of each test agree.";
     if lines.iter().all(|line| line.speeds.len() < 2) {
-        return Verdict::new(claim, Standing::Undecided).because("there is one pass of each test");
+        return Verdict::new(claim, Standing::Undecided).with_evidence("there is one pass of each test");
     }
     let unsteady: Vec<&ResultLine<'_>> = lines.iter().filter(|line| line.ratio() > UNSTEADY_RATIO).collect();
     if unsteady.is_empty() {
         let most = lines.iter().map(ResultLine::ratio).fold(1.0, f64::max);
         let percent = (most - 1.0) * 100.0;
-        return Verdict::new(claim, Standing::Holds).because(format!(
+        return Verdict::new(claim, Standing::Holds).with_evidence(format!(
             "the fastest pass of any test is at most {percent:.1} % faster than its slowest"
         ));
     }
     unsteady.iter().fold(Verdict::new(claim, Standing::Fails), |verdict, line| {
         let slowest = minimum(&line.speeds).expect("a line has a pass");
         let fastest = maximum(&line.speeds).expect("a line has a pass");
-        verdict.because(format!("{}: passes between {} and {}", line.name(), rate(slowest), rate(fastest)))
+        verdict.with_evidence(format!(
+            "{}: passes between {} and {}",
+            line.name(),
+            rate(slowest),
+            rate(fastest)
+        ))
     })
 }
 
@@ -334,11 +341,11 @@ fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
 impl Bench {
     /// Says so when the time of a pass did not suffice for its span: a large span then shows only a drive's cache.
     fn coverage(&self, lines: &[ResultLine<'_>]) -> Option<Verdict> {
-        const COVERED: f64 = 0.99;
+        const COVERAGE_MIN: f64 = 0.99;
         let cut: Vec<&ResultLine<'_>> = lines
             .iter()
             .filter(|line| {
-                !line.test.random && line.passes.iter().any(|pass| line.covered(pass.segment) < COVERED)
+                !line.test.random && line.passes.iter().any(|pass| line.coverage(pass.segment) < COVERAGE_MIN)
             })
             .collect();
         if cut.is_empty() {
@@ -351,8 +358,8 @@ impl Bench {
             amount(self.options.span)
         );
         Some(cut.iter().fold(Verdict::new(claim, Standing::Holds), |verdict, line| {
-            let least = line.passes.iter().map(|pass| line.covered(pass.segment)).fold(1.0, f64::min);
-            verdict.because(format!("{}: {:.0} % covered at least", line.name(), least * 100.0))
+            let least = line.passes.iter().map(|pass| line.coverage(pass.segment)).fold(1.0, f64::min);
+            verdict.with_evidence(format!("{}: {:.0} % covered at least", line.name(), least * 100.0))
         }))
     }
 }

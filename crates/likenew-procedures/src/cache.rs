@@ -1,14 +1,14 @@
 //! What part of a number is RAM: the same I/O past the page cache, through it, and to nowhere, beside what the device counted.
 
-mod course;
 mod level;
-mod measured;
 mod pictures;
-mod says;
+mod results;
+mod wording;
+mod workload_plan;
 
 use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, amount, duration_text, size_text};
@@ -20,11 +20,11 @@ use crate::options::options;
 use crate::pattern::Pattern;
 use crate::refusals::refusals;
 use crate::rows::row;
-use course::Course;
-use measured::Measured;
+use results::CacheResults;
+use workload_plan::WorkloadPlan;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cache",
     question: "What part of a number is RAM, and what is the drive's own?",
     writes: "writes its span once, then three times a pass and pattern at most; only own files in a folder",
@@ -117,8 +117,8 @@ impl Cache {
 }
 
 impl Procedure for Cache {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -143,23 +143,23 @@ impl Procedure for Cache {
                 amount(capacity)
             ));
         }
-        let course = Course::of(&self.options, evidence);
-        Ok(course.workload(evidence).map_or(Step::Enough, Step::Run))
+        let workload_plan = WorkloadPlan::new(&self.options, evidence);
+        Ok(workload_plan.workload(evidence).map_or(Step::Done, Step::Run))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let course = Course::of(&self.options, evidence);
-        let measured = Measured::of(&self.options, &course, evidence);
+        let workload_plan = WorkloadPlan::new(&self.options, evidence);
+        let measured = CacheResults::from_evidence(&self.options, &workload_plan, evidence);
         let mut findings = Findings::default();
-        findings.verdicts.extend(says::verdicts(&measured, &self.options));
+        findings.verdicts.extend(wording::verdicts(&measured, &self.options));
         findings.verdicts.extend(refusals(&evidence.segments));
         let run = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
-        if run < course.workloads() {
+        if run < workload_plan.workloads() {
             let verdict = Verdict::new("Everything was measured.", Standing::Fails);
-            let wanted = course.workloads();
-            findings
-                .verdicts
-                .push(verdict.because(format!("{run} of {wanted} workloads had run when the run ended")));
+            let wanted = workload_plan.workloads();
+            findings.verdicts.push(
+                verdict.with_evidence(format!("{run} of {wanted} workloads had run when the run ended")),
+            );
         }
         findings.tables.insert("levels".into(), measured.rows().map(row).collect());
         findings.series.extend(pictures::levels(&measured).map(|series| ("levels".to_owned(), series)));

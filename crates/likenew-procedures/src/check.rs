@@ -1,39 +1,43 @@
 //! Is it slow, against what, why, and what cures it?
 
-mod answers;
+mod check_metrics;
 mod check_options;
-mod course;
-mod earlier;
-mod measured;
+mod history;
 mod pictures;
-mod promise;
+mod rated_metric;
 mod reading;
+mod results;
 mod shares;
-mod told;
 mod upgrade;
+mod wording;
+mod workload_plan;
 mod writing;
 
 use std::borrow::Cow;
 
 use likenew_core::facts::Facts;
-use likenew_core::look::{Look, Seen};
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
-use likenew_diagnosis::{Case, Clue, Diagnosis, Figure, Origin, Reference, Shape, Sign, Site, diagnose};
+use likenew_diagnosis::{
+    Case, Diagnosis, EvidenceItem, Indicator, Measured, Metric, Origin, Reference, Site, diagnose,
+};
 
 use crate::refusals::refusals;
 use crate::site::site;
-use course::Course;
-use measured::Measured;
+use results::CheckResults;
+use workload_plan::WorkloadPlan;
 
-pub use answers::Answers;
-pub use check_options::{CheckOptions, FigureName, KnownAs, OriginName, ReferenceOption, ShapeOption};
-pub use earlier::Earlier;
-pub use promise::Promise;
-pub use upgrade::{DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits};
+pub use check_metrics::CheckMetrics;
+pub use check_options::{
+    CatalogMatch, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
+};
+pub use history::CheckHistory;
+pub use rated_metric::RatedMetric;
+pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "check",
     question: "Is it slow, against what, why, and what cures it?",
     writes: "writes 2 GiB at most, less where --bytes says so, and nothing with --bytes 0; only own files in a folder",
@@ -70,13 +74,13 @@ impl Check {
             _ => None,
         });
         if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
-            let of = |figure| Reference {
-                figure,
+            let of = |metric| Reference {
+                metric,
                 origin: Origin::Link,
                 value: ceiling as f64,
                 repeatability: 0.0,
             };
-            references.extend([Figure::ReadInOrder, Figure::WriteInOrder].map(of));
+            references.extend([Metric::SequentialRead, Metric::SequentialWrite].map(of));
         }
         references
     }
@@ -88,15 +92,15 @@ impl Check {
         if self.options.upgrade.as_ref().is_none_or(|upgrade| upgrade.mix.is_none()) {
             return Cow::Borrowed(evidence);
         }
-        let mut own = evidence.clone();
-        own.segments.retain(|segment| !MixOption::is_part(segment));
-        Cow::Owned(own)
+        let mut without_mix = evidence.clone();
+        without_mix.segments.retain(|segment| !MixOption::is_part(segment));
+        Cow::Owned(without_mix)
     }
 }
 
 impl Procedure for Check {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     /// One file that is written in order and then in part again.
@@ -105,7 +109,7 @@ impl Procedure for Check {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let step = Course::new(&self.options, evidence).next();
+        let step = WorkloadPlan::new(&self.options, evidence).next();
         Ok(match step {
             Step::Run(mut workload) => {
                 workload.seed = evidence.plan.seed_of(evidence.segments.len());
@@ -116,97 +120,109 @@ impl Procedure for Check {
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let own = self.without_mix(evidence);
-        self.diagnosed(&own, |case, diagnosis| self.findings(evidence, &own, case, diagnosis))
+        let without_mix = self.without_mix(evidence);
+        self.with_diagnosis(&without_mix, |case, diagnosis| {
+            self.findings(evidence, &without_mix, case, diagnosis)
+        })
     }
 }
 
 impl Check {
     /// What a cure would be applied to.
     fn site<'a>(&self, evidence: &'a Evidence, facts: Option<&'a Facts>) -> Site<'a> {
-        let outlook = evidence.sights.iter().find_map(|sight| match &sight.seen {
-            Seen::Outlook(outlook) => Some(outlook),
+        let feasibility = evidence.observations.iter().find_map(|observation| match &observation.result {
+            ProbeResult::Feasibility(feasibility) => Some(feasibility),
             _ => None,
         });
-        site(evidence, self.options.free, facts, outlook)
+        site(evidence, self.options.free, facts, feasibility)
     }
 
     /// What the evidence of a check comes to, for who asks more of it than its findings.
-    pub(crate) fn diagnosed<R>(
+    pub(crate) fn with_diagnosis<R>(
         &self,
         evidence: &Evidence,
         say: impl FnOnce(&Case<'_>, &Diagnosis) -> R,
     ) -> R {
         let facts: Vec<&Facts> = evidence
-            .sights
+            .observations
             .iter()
-            .filter_map(|sight| match &sight.seen {
-                Seen::Facts(facts) => Some(&**facts),
+            .filter_map(|observation| match &observation.result {
+                ProbeResult::Facts(facts) => Some(&**facts),
                 _ => None,
             })
             .collect();
         let (first, last) = (facts.first().copied(), facts.last().copied());
-        let since = first.zip(last).filter(|_| facts.len() > 1).map(|(first, last)| last.since(first));
-        let since = since.as_ref().and_then(|since| match since.drives.as_slice() {
+        let delta = first.zip(last).filter(|_| facts.len() > 1).map(|(first, last)| last.since(first));
+        let delta = delta.as_ref().and_then(|delta| match delta.drives.as_slice() {
             [drive] => Some(drive),
             _ => None,
         });
-        let signs = Measured::new(evidence).signs();
+        let measurements = CheckResults::new(evidence).measurements();
         let references = self.references(last);
-        let usual: Vec<(Shape, f64)> = self.options.usual.iter().map(|of| (of.shape, of.value)).collect();
+        let normal: Vec<(Indicator, f64)> =
+            self.options.normal.iter().map(|of| (of.indicator, of.value)).collect();
         let site = Some(self.site(evidence, last));
-        let case = Case { signs: &signs, facts: last, since, references: &references, usual: &usual, site };
+        let case = Case {
+            measurements: &measurements,
+            facts: last,
+            delta,
+            references: &references,
+            normal: &normal,
+            site,
+        };
         say(&case, &diagnose(&case))
     }
 
     /// What every clue of every cause came to: what the weights of clues are fitted to.
-    pub fn clues(&self, evidence: &Evidence) -> Vec<(&'static str, Clue)> {
-        self.diagnosed(evidence, |case, _| likenew_diagnosis::clues(case))
+    pub fn evidence_items(&self, evidence: &Evidence) -> Vec<(&'static str, EvidenceItem)> {
+        self.with_diagnosis(evidence, |case, _| likenew_diagnosis::evidence(case))
     }
 
     /// How fast what lay there before was read in order, in bytes a second: of a folder its owner's old files, of other targets all places.
-    pub(crate) fn old_data(&self, evidence: &Evidence) -> Option<Sign> {
-        Measured::new(evidence).old_data()
+    pub(crate) fn old_data(&self, evidence: &Evidence) -> Option<Measured> {
+        CheckResults::new(evidence).old_data()
     }
 
     /// How fast what was just written was read in order, in bytes a second.
     pub(crate) fn fresh_data(&self, evidence: &Evidence) -> Option<f64> {
-        Measured::new(evidence).fresh_data()
+        CheckResults::new(evidence).fresh_data()
     }
 
     /// How long a small read of what was just written took, one at a time, in nanoseconds.
     pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
-        Measured::new(evidence).fresh_small_ns()
+        CheckResults::new(evidence).fresh_small_ns()
     }
 
     fn findings(
         &self,
         evidence: &Evidence,
-        own: &Evidence,
+        without_mix: &Evidence,
         case: &Case<'_>,
         diagnosis: &Diagnosis,
     ) -> Findings {
-        let old = evidence.sights.iter().find_map(|sight| match (&sight.look, &sight.seen) {
-            (Look::OldFiles, Seen::OldFiles(found)) => Some(Ok(found)),
-            (Look::OldFiles, Seen::Unknown(why)) => Some(Err(why.as_str())),
-            _ => None,
+        let old = evidence.observations.iter().find_map(|observation| {
+            match (&observation.probe, &observation.result) {
+                (Probe::OldFiles, ProbeResult::OldFiles(found)) => Some(Ok(found)),
+                (Probe::OldFiles, ProbeResult::Unknown(reason)) => Some(Err(reason.as_str())),
+                _ => None,
+            }
         });
         let not_written = self.options.obstacle(evidence);
-        let verdicts = told::verdicts(
+        let verdicts = wording::verdicts(
             case,
             diagnosis,
-            self.options.first_checked.as_deref(),
-            self.options.known_as.as_ref(),
+            self.options.baseline_date.as_deref(),
+            self.options.catalog_match.as_ref(),
             old,
             not_written.as_deref(),
         );
         let mut findings = Findings { verdicts, ..Findings::default() };
         findings.verdicts.extend(refusals(&evidence.segments));
-        told::tables(case, diagnosis, &mut findings);
+        wording::tables(case, diagnosis, &mut findings);
         shares::put(case, self.options.files.as_ref(), &mut findings);
-        pictures::draw(&Measured::new(own), own, &mut findings);
+        pictures::draw(&CheckResults::new(without_mix), without_mix, &mut findings);
         if let Some(upgrade) = &self.options.upgrade {
-            upgrade.judge(&evidence.segments, told::cure(diagnosis), &mut findings);
+            upgrade.judge(&evidence.segments, wording::fix(diagnosis), &mut findings);
         }
         findings
     }

@@ -1,15 +1,15 @@
 //! Speed over compressibility, and what that means for the files somebody has.
 
 mod conclusion;
-mod course;
 mod curve;
-mod expected;
+mod expected_speed;
 pub mod files;
+mod workload_plan;
 
 use crate::pattern::Pattern;
 
 use likenew_core::io::Op;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::units::{Nanos, amount, duration_text, size_text};
 use likenew_core::verdict::{Axis, Findings, Line, Mark, Series, Shape, Standing, Verdict};
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,14 @@ use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::row;
 use crate::series::speed;
-use conclusion::{Conclusion, indifference, speaks_of};
-use course::Course;
+use conclusion::{Conclusion, attribution, indifference};
 use curve::Curve;
-use expected::Expected;
+use expected_speed::ExpectedSpeed;
 use files::FileScan;
+use workload_plan::WorkloadPlan;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "data",
     question: "Does it matter how compressible the data is, and what does that mean for your files?",
     writes: "writes its span once, then once a pass of every write test at most; only own files in a folder",
@@ -47,7 +47,7 @@ pub struct Test {
 
 impl Test {
     /// 1 MiB with 8 in flight in sequence, 4 KiB with 32 in flight at random: the deep lines of the familiar table.
-    pub fn usual(pattern: Pattern) -> Self {
+    pub fn default_test(pattern: Pattern) -> Self {
         match pattern {
             Pattern::Sequential => Self { pattern, block: 1 << 20, depth: 8 },
             Pattern::Random => Self { pattern, block: 4096, depth: 32 },
@@ -93,7 +93,7 @@ impl Default for DataOptions {
         Self {
             steps: 11,
             ops: vec![Op::Write, Op::Read],
-            tests: vec![Test::usual(Pattern::Sequential), Test::usual(Pattern::Random)],
+            tests: vec![Test::default_test(Pattern::Sequential), Test::default_test(Pattern::Random)],
             span: 1 << 30,
             passes: 3,
             time: Nanos::from_secs(1),
@@ -150,8 +150,8 @@ impl Data {
         if options.interval > Nanos::from_secs(86_400) {
             return Err(format!("interval = {} is not in 0..24h", options.interval));
         }
-        if Course::of(&options).part() == 0 {
-            let least = u64::from(options.steps) * course::unit(&options);
+        if WorkloadPlan::new(&options).part() == 0 {
+            let least = u64::from(options.steps) * workload_plan::unit(&options);
             return Err(format!(
                 "span = {} is too little for {} steps: at least {} are needed",
                 amount(options.span),
@@ -169,11 +169,11 @@ impl Data {
 
     /// Each operation of each test with what was measured of it.
     fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
-        let course = Course::of(&self.options);
+        let workload_plan = WorkloadPlan::new(&self.options);
         let mut curves = Vec::new();
         for (test_index, test) in self.options.tests.iter().enumerate() {
             for (op_index, op) in self.options.ops.iter().enumerate() {
-                let passes = course.passes_of(evidence, test_index, op_index);
+                let passes = workload_plan.passes_of(evidence, test_index, op_index);
                 curves.push(Curve::new(*test, *op, self.options.steps, passes));
             }
         }
@@ -181,13 +181,13 @@ impl Data {
         curves
     }
 
-    fn advertised(&self, curve: &Curve) -> Option<f64> {
-        let figure = match (curve.test.pattern, curve.op) {
+    fn advertised_rate(&self, curve: &Curve) -> Option<f64> {
+        let metric = match (curve.test.pattern, curve.op) {
             (Pattern::Sequential, Op::Read) => self.options.advertised_read_bytes_per_s,
             (Pattern::Sequential, Op::Write) => self.options.advertised_write_bytes_per_s,
             _ => None,
         };
-        figure.map(|bytes_per_s| bytes_per_s as f64)
+        metric.map(|bytes_per_s| bytes_per_s as f64)
     }
 }
 
@@ -215,53 +215,54 @@ fn check_tests(options: &DataOptions) -> Result<(), String> {
 }
 
 impl Procedure for Data {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
         if !self.measures() {
             return Layout { files: 1, file_bytes: PART_MIN };
         }
-        Layout { files: self.options.steps, file_bytes: Course::of(&self.options).part() }
+        Layout { files: self.options.steps, file_bytes: WorkloadPlan::new(&self.options).part() }
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         if !self.measures() {
-            return Ok(Step::Enough);
+            return Ok(Step::Done);
         }
         if !evidence.geometry.writable {
             return Err("it writes what it reads, and this target may only be read: give a folder".into());
         }
-        let course = Course::of(&self.options);
-        let (needed, capacity) = (course.part() * u64::from(self.options.steps), evidence.geometry.capacity);
+        let workload_plan = WorkloadPlan::new(&self.options);
+        let (needed, capacity) =
+            (workload_plan.part() * u64::from(self.options.steps), evidence.geometry.capacity);
         if needed > capacity {
             let (span, capacity) = (amount(needed), amount(capacity));
             return Err(format!(
                 "a span of {span} is more than the {capacity} there are; give a smaller --span"
             ));
         }
-        Ok(course.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Enough, Step::Run))
+        Ok(workload_plan.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Done, Step::Run))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let curves = self.curves(evidence);
         let files = self.options.files.as_ref();
         let conclusions: Vec<(&Curve, Conclusion)> =
-            curves.iter().map(|curve| (curve, Conclusion::of(curve))).collect();
-        let expected: Vec<Expected> = files
+            curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
+        let expected: Vec<ExpectedSpeed> = files
             .into_iter()
-            .flat_map(|files| curves.iter().filter_map(|curve| Expected::of(curve, files)))
+            .flat_map(|files| curves.iter().filter_map(|curve| ExpectedSpeed::from_curve(curve, files)))
             .collect();
         let mut findings = Findings::default();
-        let who = speaks_of(&evidence.identity);
+        let who = attribution(&evidence.identity);
         findings.verdicts.extend(conclusions.iter().filter_map(|(curve, found)| found.verdict(curve, &who)));
         findings.verdicts.extend(indifference(&conclusions, files.is_some()));
         findings.verdicts.extend(files.map(FileScan::verdict));
         for (curve, found) in &conclusions {
-            let expected = expected.iter().find(|expected| expected.is_of(curve));
-            if found.matters() {
-                let advertised = self.advertised(curve);
+            let expected = expected.iter().find(|expected| expected.matches(curve));
+            if found.is_significant() {
+                let advertised = self.advertised_rate(curve);
                 let share = files.and_then(FileScan::compresses_to);
                 findings
                     .verdicts
@@ -276,7 +277,7 @@ impl Procedure for Data {
 }
 
 impl Data {
-    fn add_tables(&self, findings: &mut Findings, curves: &[Curve], expected: &[Expected]) {
+    fn add_tables(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
         let files = self.options.files.as_ref();
         if self.measures() {
             let rows = curves.iter().flat_map(Curve::rows).map(row).collect();
@@ -286,9 +287,9 @@ impl Data {
             findings.series.insert("compressibility".into(), graph(curves, files));
         }
         if self.measures() && files.is_some() {
-            let of = |expected: &Expected| {
-                let curve = curves.iter().find(|curve| expected.is_of(curve));
-                row(expected.row(curve.and_then(|curve| self.advertised(curve))))
+            let of = |expected: &ExpectedSpeed| {
+                let curve = curves.iter().find(|curve| expected.matches(curve));
+                row(expected.row(curve.and_then(|curve| self.advertised_rate(curve))))
             };
             findings.tables.insert("expected".into(), expected.iter().map(of).collect());
         }
@@ -304,12 +305,12 @@ impl Data {
 
     /// Says so when the run ended early.
     fn remainder(&self, evidence: &Evidence) -> Option<Verdict> {
-        let wanted = self.measures().then(|| Course::of(&self.options).workloads())?;
+        let wanted = self.measures().then(|| WorkloadPlan::new(&self.options).workloads())?;
         let reached = likenew_core::recorder::Stop::Reached;
         let run = evidence.segments.iter().filter(|segment| segment.stop == reached).count();
         (run < wanted).then(|| {
             Verdict::new("Everything was measured.", Standing::Fails)
-                .because(format!("{run} of {wanted} workloads had run when the run ended"))
+                .with_evidence(format!("{run} of {wanted} workloads had run when the run ended"))
         })
     }
 }

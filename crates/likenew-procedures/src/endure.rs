@@ -1,12 +1,11 @@
 //! Loops a benchmark over a drive until it was written many times over: knees, steady state, and what of the best speed is
 //! left.
 
-mod course;
 pub mod extent;
 mod level;
-pub mod looped;
-mod looped_findings;
-mod looped_verdicts;
+mod loop_findings;
+pub mod loop_test;
+mod loop_verdicts;
 mod purge;
 mod snia;
 mod snia_findings;
@@ -15,18 +14,19 @@ pub mod snia_plan;
 mod snia_results;
 mod snia_verdicts;
 mod steadiness;
+mod test_series;
 
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
 use serde::{Deserialize, Serialize};
 
 use crate::options::options;
-use looped::{LoopOptions, Looped};
+use loop_test::{LoopOptions, LoopTest};
 use snia::Snia;
 use snia_plan::{SniaOptions, SniaTest};
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "endure",
     question: "How does its speed change as it is written, and what is left in the long run?",
     writes: "writes the area many times over; only own files in a folder",
@@ -55,7 +55,7 @@ pub struct Endure {
 }
 
 enum Test {
-    Loop(Looped),
+    Loop(LoopTest),
     Snia(Snia),
 }
 
@@ -76,7 +76,7 @@ impl Endure {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: EndureOptions) -> Result<Self, String> {
         let (test, options) = match options {
-            EndureOptions::Loop(options) => return Ok(Self { test: Test::Loop(Looped::new(options)?) }),
+            EndureOptions::Loop(options) => return Ok(Self { test: Test::Loop(LoopTest::new(options)?) }),
             EndureOptions::SniaIops(options) => (SniaTest::Iops, options),
             EndureOptions::SniaThroughput(options) => (SniaTest::Throughput, options),
             EndureOptions::SniaLatency(options) => (SniaTest::Latency, options),
@@ -87,8 +87,8 @@ impl Endure {
 }
 
 impl Procedure for Endure {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {

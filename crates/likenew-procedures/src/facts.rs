@@ -3,8 +3,8 @@
 mod remarks;
 
 use likenew_core::facts::{Drive, Fact, Facts as Known};
-use likenew_core::look::{Look, Seen};
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::rows::row;
 use remarks::remarks;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "facts",
     question: "What do the system and the drive say of it?",
     writes: "writes nothing, and does no I/O",
@@ -39,8 +39,8 @@ impl Facts {
 }
 
 impl Procedure for Facts {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     /// Nothing is laid out for it.
@@ -48,27 +48,31 @@ impl Procedure for Facts {
         Layout { files: 1, file_bytes: 4096 }
     }
 
-    fn only_looks(&self) -> bool {
+    fn only_probes(&self) -> bool {
         true
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let has_looked = evidence.sights.iter().any(|sight| sight.look == Look::Facts);
-        Ok(if has_looked { Step::Enough } else { Step::Look(Look::Facts) })
+        let has_looked = evidence.observations.iter().any(|observation| observation.probe == Probe::Facts);
+        Ok(if has_looked { Step::Done } else { Step::Probe(Probe::Facts) })
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let seen =
-            evidence.sights.iter().rev().find(|sight| sight.look == Look::Facts).map(|sight| &sight.seen);
+        let result = evidence
+            .observations
+            .iter()
+            .rev()
+            .find(|observation| observation.probe == Probe::Facts)
+            .map(|observation| &observation.result);
         let mut findings = Findings::default();
-        match seen {
-            Some(Seen::Facts(facts)) => judge(facts, &mut findings),
-            Some(Seen::Unknown(why)) => {
-                findings.verdicts = vec![remarkable(Standing::Undecided).caveat(sentence(why))]
+        match result {
+            Some(ProbeResult::Facts(facts)) => judge(facts, &mut findings),
+            Some(ProbeResult::Unknown(reason)) => {
+                findings.verdicts = vec![remarks_verdict(Standing::Undecided).caveat(sentence(reason))]
             }
             _ => {
-                let why = "Nothing was collected yet.";
-                findings.verdicts = vec![remarkable(Standing::Undecided).caveat(why)];
+                let reason = "Nothing was collected yet.";
+                findings.verdicts = vec![remarks_verdict(Standing::Undecided).caveat(reason)];
             }
         }
         findings
@@ -78,8 +82,8 @@ impl Procedure for Facts {
 fn judge(facts: &Known, findings: &mut Findings) {
     let remarks = remarks(facts);
     let standing = if remarks.is_empty() { Standing::Fails } else { Standing::Holds };
-    let verdict = remarks.iter().fold(remarkable(standing), |verdict, remark| {
-        verdict.because(format!("{}: {}", remark.subject, remark.words))
+    let verdict = remarks.iter().fold(remarks_verdict(standing), |verdict, remark| {
+        verdict.with_evidence(format!("{}: {}", remark.subject, remark.words))
     });
     let rows = facts.rows();
     let unknown = rows.iter().filter(|row| row.unknown.is_some()).count();
@@ -92,24 +96,24 @@ fn judge(facts: &Known, findings: &mut Findings) {
         verdict
     };
     // What a drive says of its end comes before all else; that none says so is no news.
-    let failing = failing(facts);
+    let failing = failure_verdict(facts);
     let verdicts = match failing.standing {
         Standing::Holds => [failing, remarkable],
         _ => [remarkable, failing],
     };
     findings.verdicts.extend(verdicts);
     if !remarks.is_empty() {
-        findings.tables.insert("worth_a_look".to_owned(), remarks.iter().map(row).collect());
+        findings.tables.insert("remarks".to_owned(), remarks.iter().map(row).collect());
     }
     findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
 }
 
-fn remarkable(standing: Standing) -> Verdict {
+fn remarks_verdict(standing: Standing) -> Verdict {
     Verdict::new("Something here is worth a look", standing)
 }
 
 /// The drives' own word, which alone is a problem: what facts mean for speed is not said here.
-fn failing(facts: &Known) -> Verdict {
+fn failure_verdict(facts: &Known) -> Verdict {
     let says =
         |answer: bool| facts.drives.iter().filter(move |drive| drive.health.failing.get() == Some(answer));
     let claim = "A drive says that it is failing";
@@ -118,7 +122,7 @@ fn failing(facts: &Known) -> Verdict {
         return says(true).fold(verdict, |verdict, drive| {
             let warnings = drive.health.warnings.value().filter(|warnings| !warnings.is_empty());
             let words = warnings.map_or_else(|| "it fails its own test".to_owned(), |words| words.join(", "));
-            verdict.because(format!("{}: {words}.", drive.name))
+            verdict.with_evidence(format!("{}: {words}.", drive.name))
         });
     }
     if facts.drives.is_empty() {
@@ -131,15 +135,15 @@ fn failing(facts: &Known) -> Verdict {
     }
     // Of several reasons the one counts that somebody can do something about.
     let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
-    let told = silent.iter().find(can_be_helped).or(silent.first());
-    let why = told.and_then(|drive| drive.health.failing.why()).unwrap_or("nobody could ask");
+    let drive = silent.iter().find(can_be_helped).or(silent.first());
+    let reason = drive.and_then(|drive| drive.health.failing.reason()).unwrap_or("nobody could ask");
     let names: Vec<&str> = silent.iter().map(|drive| &*drive.name).collect();
     let who = if silent.len() == facts.drives.len() {
         "No drive told its health".to_owned()
     } else {
         format!("Of {} the health is not known", names.join(", "))
     };
-    Verdict::new(claim, Standing::Undecided).caveat(format!("{who}: {why}."))
+    Verdict::new(claim, Standing::Undecided).caveat(format!("{who}: {reason}."))
 }
 
 fn sentence(words: &str) -> String {
@@ -153,7 +157,7 @@ mod tests {
     fn known(answers: &[Option<bool>]) -> Known {
         let drive = |(number, failing): (usize, &Option<bool>)| {
             let mut drive = Drive { name: format!("sd{number}"), ..Drive::default() };
-            drive.health.failing = Fact::of(*failing, "it takes root", "SMART");
+            drive.health.failing = Fact::from_option(*failing, "it takes root", "SMART");
             drive
         };
         Known { drives: answers.iter().enumerate().map(drive).collect(), ..Known::default() }
@@ -162,7 +166,7 @@ mod tests {
     #[test]
     fn one_failing_drive_is_a_problem_and_silence_is_no_health() {
         let standing = |answers: &[Option<bool>]| {
-            let verdict = failing(&known(answers));
+            let verdict = failure_verdict(&known(answers));
             (verdict.standing, verdict.problem)
         };
         assert_eq!(standing(&[Some(false), Some(true), None]), (Standing::Holds, true));

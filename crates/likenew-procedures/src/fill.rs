@@ -7,10 +7,10 @@ mod pass;
 mod pictures;
 mod repeat;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
@@ -24,13 +24,13 @@ use serde::{Deserialize, Serialize};
 use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::row;
-use evenness::{READ, Words, evenness};
+use evenness::{READ, SentenceParts, evenness};
 use part::Unit;
 use pass::{Pass, PassRow, convergence, pauses};
 pub use repeat::Repeat;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fill",
     question: "Is every part of the free space written equally fast, and without pauses?",
     writes: "writes the free space once, down to a reserve; only own files in a folder",
@@ -167,13 +167,13 @@ impl Fill {
     }
 
     /// Bytes of each of them.
-    fn each(&self) -> u64 {
+    fn part_bytes(&self) -> u64 {
         self.options.file_size / u64::from(self.options.parts)
     }
 
     fn workload(&self, op: Op, pass: usize, index: usize) -> Workload {
-        let start = self.options.from + index as u64 * self.each();
-        let place = Place::Forward(Region::bytes(start..start + self.each()));
+        let start = self.options.from + index as u64 * self.part_bytes();
+        let place = AccessPattern::Sequential(Region::bytes(start..start + self.part_bytes()));
         let FillOptions { block, depth, data, .. } = self.options;
         let stream = Stream::closed(Mix::Only(op), block as u32, place, depth, data);
         let (noun, number) = (self.unit().noun(), index + 1);
@@ -182,7 +182,7 @@ impl Fill {
             (_, Repeat::Times(1)) => format!("{noun} {number}"),
             _ => format!("pass {}, {noun} {number}", pass + 1),
         };
-        Workload::new(name, Until::bytes(self.each()), vec![stream])
+        Workload::new(name, Until::bytes(self.part_bytes()), vec![stream])
     }
 
     /// The passes that wrote, and the one that read, if there was any of it.
@@ -191,7 +191,7 @@ impl Fill {
         let at = evidence.segments.iter().position(is_read).unwrap_or(evidence.segments.len());
         let (written, read) = evidence.segments.split_at(at);
         let rule = Rule { latency_ns_min: self.options.stall.0, factor: STALL_FACTOR };
-        let pass = |number, segments| Pass::new(number, segments, self.count(), self.each(), rule);
+        let pass = |number, segments| Pass::new(number, segments, self.count(), self.part_bytes(), rule);
         let written =
             written.chunks(self.count()).enumerate().map(|(index, part)| pass(index + 1, part)).collect();
         (written, (!read.is_empty()).then(|| pass(1, read)))
@@ -199,8 +199,8 @@ impl Fill {
 }
 
 impl Procedure for Fill {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -225,13 +225,13 @@ impl Procedure for Fill {
         } else if self.options.read_back && read.is_none() {
             run(self.workload(Op::Read, 0, 0))
         } else {
-            Ok(Step::Enough)
+            Ok(Step::Done)
         }
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let (passes, read) = self.passes(evidence);
-        let (unit, each) = (self.unit(), self.each());
+        let (unit, each) = (self.unit(), self.part_bytes());
         let mut findings = Findings::default();
         findings.verdicts.extend(self.verdicts(&passes, read.as_ref()));
         findings.verdicts.extend(refusals(&evidence.segments));
@@ -284,10 +284,10 @@ impl Fill {
 
     /// The last pass is judged. What the first one was like is said beside it.
     fn verdicts(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Vec<Verdict> {
-        let (noun, each) = (self.unit().noun(), self.each());
-        let even = |pass: &Pass<'_>, done| {
+        let (noun, each) = (self.unit().noun(), self.part_bytes());
+        let even = |pass: &Pass<'_>, verb| {
             let speeds = pass.speeds(each);
-            (!speeds.is_empty()).then(|| evenness(&speeds, Words { noun, done }))
+            (!speeds.is_empty()).then(|| evenness(&speeds, SentenceParts { noun, verb }))
         };
         let mut verdicts = Vec::new();
         let Some((last, earlier)) = passes.split_last() else { return verdicts };
@@ -313,16 +313,17 @@ impl Fill {
     fn remainder(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Option<Verdict> {
         let (count, noun) = (self.count(), self.unit().noun());
         let lacks = |pass: &Pass<'_>, done: &str| {
-            let moved = pass.speeds(self.each()).len();
+            let moved = pass.speeds(self.part_bytes()).len();
             (moved < count).then(|| {
                 let because = format!("{moved} were in pass {}", pass.number);
-                Verdict::new(format!("All {count} {noun}s were {done}."), Standing::Fails).because(because)
+                Verdict::new(format!("All {count} {noun}s were {done}."), Standing::Fails)
+                    .with_evidence(because)
             })
         };
         match passes.last() {
             None => Some(
                 Verdict::new(format!("All {count} {noun}s were written."), Standing::Fails)
-                    .because("none was"),
+                    .with_evidence("none was"),
             ),
             Some(last) => lacks(last, "written").or_else(|| lacks(read?, "read back")),
         }

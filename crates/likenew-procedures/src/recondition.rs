@@ -6,30 +6,30 @@ mod discard_unused;
 mod format;
 mod overwrite;
 mod recondition_options;
+mod recondition_step;
 mod refresh;
-mod rung;
 mod stages;
-mod told;
 mod trim_free;
+mod wording;
 
-use likenew_core::look::{Look, Seen};
-use likenew_core::outlook::{ByHand, Deed};
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::feasibility::{ActionKind, ManualStep};
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::{Axis, Findings, Line, Series, Shape, Standing, Verdict};
-use likenew_diagnosis::{Cure, Diagnosis, Found, Kind, Overall, Possibility, helps};
+use likenew_diagnosis::{Diagnosis, Fix, FoundCause, Kind, Overall, Possibility, causes_fixed_by};
 
 use crate::check::{Check, CheckOptions};
 use crate::series::{speed, speed_over_bytes};
-use comparison::{Change, Helped, Measure, changes};
-use rung::Scene;
-use stages::{Stage, has_done, nothing_of, refusal, stages};
-use told::Taken;
+use comparison::{Change, Effect, Measure, changes};
+use recondition_step::StepContext;
+use stages::{Stage, empty_evidence, has_run, refusal, stages};
+use wording::StepOutcome;
 
 pub use recondition_options::{Erase, ReconditionOptions};
-pub use rung::{RungCard, RungName};
+pub use recondition_step::{StepDescriptor, StepName};
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "recondition",
     question: "What brings it back, gentlest first, and does that help?",
     writes: "writes what a check writes, twice; then, only where the diagnosis calls for it, old data once or free space until that makes no difference; nothing of yours is lost unless you ask for that by name",
@@ -67,62 +67,72 @@ impl Recondition {
         Ok(Self { options, check })
     }
 
-    fn scene<'a>(&'a self, evidence: &'a Evidence, last_check: Option<&Evidence>) -> Scene<'a> {
-        let facts = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
-            Seen::Facts(facts) => Some(&**facts),
+    fn context<'a>(&'a self, evidence: &'a Evidence, last_check: Option<&Evidence>) -> StepContext<'a> {
+        let facts = evidence.observations.iter().rev().find_map(|observation| match &observation.result {
+            ProbeResult::Facts(facts) => Some(&**facts),
             _ => None,
         });
-        let outlook = evidence.sights.iter().rev().find_map(|sight| match &sight.seen {
-            Seen::Outlook(outlook) => Some(outlook),
-            _ => None,
-        });
+        let feasibility =
+            evidence.observations.iter().rev().find_map(|observation| match &observation.result {
+                ProbeResult::Feasibility(feasibility) => Some(feasibility),
+                _ => None,
+            });
         let fresh_bytes_per_s = last_check.and_then(|check| self.check.fresh_data(check));
         let fresh_small_ns = last_check.and_then(|check| self.check.fresh_small_ns(check));
-        Scene { options: &self.options, evidence, facts, outlook, fresh_bytes_per_s, fresh_small_ns }
+        StepContext {
+            options: &self.options,
+            evidence,
+            facts,
+            feasibility,
+            fresh_bytes_per_s,
+            fresh_small_ns,
+        }
     }
 
     /// The rung that comes next after a check, if any: the one that was asked for, or the first that can help against what was found.
-    fn choose(&self, scene: &Scene<'_>, stages: &[Stage], check: &Evidence) -> Option<RungName> {
-        let is_tried =
-            |name: RungName| stages.iter().any(|stage| matches!(stage, Stage::Rung(of, _) if *of == name));
-        if let Some(asked) = self.options.rung {
-            let is_possible = scene.obstacle(asked).is_none();
+    fn choose(&self, context: &StepContext<'_>, stages: &[Stage], check: &Evidence) -> Option<StepName> {
+        let is_tried = |name: StepName| {
+            stages.iter().any(|stage| matches!(stage, Stage::ReconditionStep(of, _) if *of == name))
+        };
+        if let Some(asked) = self.options.step {
+            let is_possible = context.obstacle(asked).is_none();
             return (is_possible && !is_tried(asked)).then_some(asked);
         }
-        let is_rehearsed = check.segments.iter().any(likenew_core::segment::Segment::was_rehearsed);
-        self.check.diagnosed(check, |_, diagnosis| {
-            RungName::ALL.into_iter().find(|name| {
-                let rung = name.rung();
-                let can = !name.destroys() && scene.obstacle(*name).is_none() && rung.doubt(scene).is_none();
+        let is_rehearsed = check.segments.iter().any(likenew_core::segment::Segment::is_dry_run);
+        self.check.with_diagnosis(check, |_, diagnosis| {
+            StepName::ALL.into_iter().find(|name| {
+                let step = name.implementation();
+                let can =
+                    !name.destroys() && context.obstacle(*name).is_none() && step.caveat(context).is_none();
                 // Nobody knows before what will be found, so a rehearsal takes everything that may be taken.
                 can && !is_tried(*name)
                     && (is_rehearsed
-                        || !called_for_by(*name, diagnosis).is_empty()
-                        || is_worth_a_try(*name, diagnosis))
+                        || !causes_needing(*name, diagnosis).is_empty()
+                        || is_worth_trying(*name, diagnosis))
             })
         })
     }
 }
 
 /// What was found and does harm, and is helped by a rung.
-fn called_for_by(name: RungName, diagnosis: &Diagnosis) -> Vec<&Found> {
-    let helps = helps(name.deed());
-    let found = diagnosis.found.iter().filter(|found| found.card.kind != Kind::ByDesign);
-    found.filter(|found| helps.contains(&found.card.name)).collect()
+fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
+    let fixable = causes_fixed_by(name.action());
+    let found = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
+    found.filter(|found| fixable.contains(&found.descriptor.name)).collect()
 }
 
 /// Telling a drive what is free costs nothing, so that it is done where it only may help.
-fn is_worth_a_try(name: RungName, diagnosis: &Diagnosis) -> bool {
-    let helps = helps(name.deed());
+fn is_worth_trying(name: StepName, diagnosis: &Diagnosis) -> bool {
+    let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
-    let latent = diagnosis.latent.iter().map(|found| found.card.name);
-    name == RungName::Trim
-        && rivals.map(|(card, _)| card.name).chain(latent).any(|cause| helps.contains(&cause))
+    let latent = diagnosis.latent.iter().map(|found| found.descriptor.name);
+    name == StepName::Trim
+        && rivals.map(|(descriptor, _)| descriptor.name).chain(latent).any(|cause| fixable.contains(&cause))
 }
 
 impl Procedure for Recondition {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     /// Files of the length that a check writes, as many as there is room for.
@@ -131,99 +141,112 @@ impl Procedure for Recondition {
         Layout { files, file_bytes }
     }
 
-    fn only_looks(&self) -> bool {
+    fn only_probes(&self) -> bool {
         self.options.dry_run
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         // Runs of earlier versions have not asked.
         if evidence.is_empty() {
-            return Ok(Step::Look(Look::Outlook));
+            return Ok(Step::Probe(Probe::Feasibility));
         }
         if self.options.dry_run {
-            let is_looked_at = evidence.sights.iter().any(|sight| sight.look == Look::Facts);
-            return Ok(if is_looked_at { Step::Enough } else { Step::Look(Look::Facts) });
+            let is_looked_at =
+                evidence.observations.iter().any(|observation| observation.probe == Probe::Facts);
+            return Ok(if is_looked_at { Step::Done } else { Step::Probe(Probe::Facts) });
         }
         let stages = stages(evidence);
         let last_check = stages.iter().rev().find_map(|stage| match stage {
             Stage::Check(check) => Some(check),
-            Stage::Rung(..) => None,
+            Stage::ReconditionStep(..) => None,
         });
-        let scene = self.scene(evidence, last_check);
+        let context = self.context(evidence, last_check);
         let after = match stages.last() {
-            None => return self.check.next(&nothing_of(evidence)),
+            None => return self.check.next(&empty_evidence(evidence)),
             Some(Stage::Check(check)) => match self.check.next(check)? {
-                Step::Enough => check,
+                Step::Done => check,
                 step => return Ok(step),
             },
-            Some(Stage::Rung(name, done)) => {
-                if let Some(step) = name.rung().next(&scene, done) {
-                    return Ok(seeded(step, evidence));
+            Some(Stage::ReconditionStep(name, done)) => {
+                if let Some(step) = name.implementation().next(&context, done) {
+                    return Ok(with_seed(step, evidence));
                 }
-                if has_done(done) {
-                    return self.check.next(&nothing_of(evidence));
+                if has_run(done) {
+                    return self.check.next(&empty_evidence(evidence));
                 }
                 last_check.expect("a rung is chosen by a check")
             }
         };
         let step = self
-            .choose(&scene, &stages, after)
-            .and_then(|name| name.rung().next(&scene, &nothing_of(evidence)));
-        Ok(step.map_or(Step::Enough, |step| seeded(step, evidence)))
+            .choose(&context, &stages, after)
+            .and_then(|name| name.implementation().next(&context, &empty_evidence(evidence)));
+        Ok(step.map_or(Step::Done, |step| with_seed(step, evidence)))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let stages = stages(evidence);
         let mut findings = Findings::default();
-        let taken = self.taken(evidence, &stages);
+        let finished_steps = self.finished_steps(evidence, &stages);
         let checks: Vec<&Evidence> = stages
             .iter()
             .filter_map(|stage| match stage {
                 Stage::Check(check) => Some(check),
-                Stage::Rung(..) => None,
+                Stage::ReconditionStep(..) => None,
             })
             .collect();
-        let tried: Vec<(RungName, Option<&str>)> = stages
+        let attempts: Vec<(StepName, Option<&str>)> = stages
             .iter()
             .filter_map(|stage| match stage {
-                Stage::Rung(name, done) if has_done(done) => Some((*name, None)),
-                Stage::Rung(name, done) => Some((*name, Some(refusal(done).unwrap_or(told::NOTHING_TO_DO)))),
+                Stage::ReconditionStep(name, done) if has_run(done) => Some((*name, None)),
+                Stage::ReconditionStep(name, done) => {
+                    Some((*name, Some(refusal(done).unwrap_or(wording::NOTHING_TO_DO))))
+                }
                 Stage::Check(_) => None,
             })
             .collect();
-        let scene = self.scene(evidence, checks.last().copied());
-        findings.verdicts.extend(told::together(&taken));
-        findings.verdicts.extend(taken.iter().map(told::taken));
-        let idle = rungs(&stages).filter(|(_, done)| !has_done(done));
-        findings.verdicts.extend(idle.map(|(name, done)| told::nothing_done(name, done, refusal(done))));
-        let ladder = match checks.as_slice() {
-            _ if self.options.dry_run => told::ladder(&scene, &tried, &|_| true),
-            [] => told::ladder(&scene, &tried, &|_| true),
+        let context = self.context(evidence, checks.last().copied());
+        findings.verdicts.extend(wording::overall_answer(&finished_steps));
+        findings.verdicts.extend(finished_steps.iter().map(wording::step_answer));
+        let idle = steps(&stages).filter(|(_, done)| !has_run(done));
+        findings
+            .verdicts
+            .extend(idle.map(|(name, done)| wording::no_effect_answer(name, done, refusal(done))));
+        let step_plan_rows = match checks.as_slice() {
+            _ if self.options.dry_run => wording::step_plan_rows(&context, &attempts, &|_| true),
+            [] => wording::step_plan_rows(&context, &attempts, &|_| true),
             [first, .., last] | [first @ last] => {
                 let before = self.check.judge(first).verdicts.into_iter().next();
-                findings.verdicts.extend(self.nothing_to_do(&scene, last, &taken, &tried));
-                findings.verdicts.extend(before.map(|verdict| said("Before: ", verdict)));
+                findings.verdicts.extend(self.nothing_to_do(&context, last, &finished_steps, &attempts));
+                findings.verdicts.extend(before.map(|verdict| outcome_answer("Before: ", verdict)));
                 if checks.len() > 1 {
                     let after = self.check.judge(last).verdicts.into_iter().next();
-                    findings.verdicts.extend(after.map(|verdict| said("Now: ", verdict)));
+                    findings.verdicts.extend(after.map(|verdict| outcome_answer("Now: ", verdict)));
                 }
-                self.check.diagnosed(last, |_, diagnosis| {
-                    told::ladder(&scene, &tried, &|name| !called_for_by(name, diagnosis).is_empty())
+                self.check.with_diagnosis(last, |_, diagnosis| {
+                    wording::step_plan_rows(&context, &attempts, &|name| {
+                        !causes_needing(name, diagnosis).is_empty()
+                    })
                 })
             }
         };
         if self.options.dry_run {
-            findings.verdicts.insert(0, plan_said(&scene));
-            findings.verdicts.extend(scene.outlook.iter().flat_map(|outlook| &outlook.by_hand).map(by_hand));
+            findings.verdicts.insert(0, plan_answer(&context));
+            findings.verdicts.extend(
+                context
+                    .feasibility
+                    .iter()
+                    .flat_map(|feasibility| &feasibility.manual_steps)
+                    .map(manual_step_answer),
+            );
         }
-        let passes = rungs(&stages).flat_map(|(name, done)| told::pass_rows(name, done)).collect();
-        told::put(
+        let passes = steps(&stages).flat_map(|(name, done)| wording::pass_rows(name, done)).collect();
+        wording::put(
             &mut findings,
             [
-                ("before_and_after", told::change_rows(&taken)),
-                ("steps", told::step_rows(&taken)),
+                ("before_and_after", wording::change_rows(&finished_steps)),
+                ("steps", wording::step_rows(&finished_steps)),
                 ("passes", passes),
-                ("ladder", ladder),
+                ("step_plan", step_plan_rows),
             ],
         );
         draw(&stages, &mut findings);
@@ -233,82 +256,83 @@ impl Procedure for Recondition {
 
 impl Recondition {
     /// Every rung that has done something, with the checks before and after it.
-    fn taken<'a>(&self, evidence: &Evidence, stages: &'a [Stage]) -> Vec<Taken<'a>> {
+    fn finished_steps<'a>(&self, evidence: &Evidence, stages: &'a [Stage]) -> Vec<StepOutcome<'a>> {
         let mut before: Option<&Evidence> = None;
         let mut all = Vec::new();
         for (index, stage) in stages.iter().enumerate() {
             match stage {
                 Stage::Check(check) => before = Some(check),
-                Stage::Rung(name, done) if has_done(done) => {
+                Stage::ReconditionStep(name, done) if has_run(done) => {
                     let after = stages[index + 1..].iter().find_map(|stage| match stage {
                         Stage::Check(check) => Some(check),
-                        Stage::Rung(..) => None,
+                        Stage::ReconditionStep(..) => None,
                     });
                     let changes =
                         before.zip(after).map(|(before, after)| changes(&self.check, before, after));
-                    all.push(self.judged(evidence, *name, done, before, changes.unwrap_or_default()));
+                    all.push(self.judge_step(evidence, *name, done, before, changes.unwrap_or_default()));
                 }
-                Stage::Rung(..) => {}
+                Stage::ReconditionStep(..) => {}
             }
         }
         all
     }
 
-    fn judged<'a>(
+    fn judge_step<'a>(
         &self,
         evidence: &Evidence,
-        name: RungName,
+        name: StepName,
         done: &'a Evidence,
         before: Option<&Evidence>,
         changes: Vec<Change>,
-    ) -> Taken<'a> {
+    ) -> StepOutcome<'a> {
         let wanted = before.map_or_else(Vec::new, |before| {
-            self.check.diagnosed(before, |_, diagnosis| Measure::shown_by(&called_for_by(name, diagnosis)))
+            self.check.with_diagnosis(before, |_, diagnosis| {
+                Measure::metrics_showing(&causes_needing(name, diagnosis))
+            })
         });
         let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
-        let shown_by: Vec<&Change> = changes.iter().filter(is_wanted).collect();
-        let scene = self.scene(evidence, before);
-        let caveat = scene.virtual_by().map(|by| {
+        let showing: Vec<&Change> = changes.iter().filter(is_wanted).collect();
+        let context = self.context(evidence, before);
+        let caveat = context.virtual_by().map(|by| {
             format!("It is a virtual disk ({by}), which differs from run to run: less than {NOTICEABLE_VIRTUAL} times as fast counts as nothing.")
         });
         let noticeable = match caveat {
             Some(_) => NOTICEABLE_VIRTUAL,
-            None if scene.is_simulated() => NOTICEABLE_SIMULATED,
+            None if context.is_simulated() => NOTICEABLE_SIMULATED,
             None => NOTICEABLE,
         };
-        let helped = Helped::of(&shown_by, noticeable, !wanted.is_empty());
-        let shown_by = shown_by.into_iter().copied().collect();
-        let warnings = scene.outlook.iter().flat_map(|outlook| outlook.warnings(name.deed()));
-        let warnings = warnings.map(|objection| objection.why.clone()).collect();
-        Taken { name, done, changes, shown_by, helped, warnings, caveat }
+        let effect = Effect::classify(&showing, noticeable, !wanted.is_empty());
+        let metrics_showing = showing.into_iter().copied().collect();
+        let warnings = context.feasibility.iter().flat_map(|feasibility| feasibility.warnings(name.action()));
+        let warnings = warnings.map(|objection| objection.reason.clone()).collect();
+        StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat }
     }
 
     /// Why no rung was taken, where none was.
     fn nothing_to_do(
         &self,
-        scene: &Scene<'_>,
+        context: &StepContext<'_>,
         check: &Evidence,
-        taken: &[Taken<'_>],
-        tried: &[(RungName, Option<&str>)],
+        finished_steps: &[StepOutcome<'_>],
+        attempts: &[(StepName, Option<&str>)],
     ) -> Option<Verdict> {
-        if !taken.is_empty() {
+        if !finished_steps.is_empty() {
             return None;
         }
-        if let Some(asked) = self.options.rung.filter(|_| tried.is_empty()) {
-            let why = scene.obstacle(asked).unwrap_or_else(|| "the run was stopped before".into());
-            let claim = format!("Nothing was done: {why}.");
+        if let Some(asked) = self.options.step.filter(|_| attempts.is_empty()) {
+            let reason = context.obstacle(asked).unwrap_or_else(|| "the run was stopped before".into());
+            let claim = format!("Nothing was done: {reason}.");
             return Some(Verdict::new(claim, Standing::Undecided));
         }
         // A step that was looked at and is not possible is no cure.
-        let can = |cure: &&Cure| {
-            cure.deed.is_none_or(|deed| !matches!(scene.site().possibility(deed), Possibility::No(_)))
+        let can = |fix: &&Fix| {
+            fix.action.is_none_or(|action| !matches!(context.site().possibility(action), Possibility::No(_)))
         };
-        self.check.diagnosed(check, |_, diagnosis| {
-            let ill = diagnosis.found.iter().filter(|found| found.card.kind != Kind::ByDesign);
-            let cures: Vec<&Cure> =
-                ill.flat_map(|found| found.cures.iter().filter(|cure| can(cure))).collect();
-            if !cures.is_empty() {
-                let is_lossy = cures.iter().any(|cure| cure.deed.is_some_and(Deed::destroys));
+        self.check.with_diagnosis(check, |_, diagnosis| {
+            let ill = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
+            let fixes: Vec<&Fix> = ill.flat_map(|found| found.fixes.iter().filter(|fix| can(fix))).collect();
+            if !fixes.is_empty() {
+                let is_lossy = fixes.iter().any(|fix| fix.action.is_some_and(ActionKind::destroys));
                 let claim = if is_lossy {
                     "Nothing that keeps what is on it would bring it back."
                 } else {
@@ -316,7 +340,9 @@ impl Recondition {
                 };
                 let verdict = Verdict::new(claim, Standing::Holds).problem();
                 return Some(
-                    cures.into_iter().fold(verdict, |verdict, cure| verdict.because(told::would(cure))),
+                    fixes
+                        .into_iter()
+                        .fold(verdict, |verdict, fix| verdict.with_evidence(wording::step_prediction(fix))),
                 );
             }
             Some(match diagnosis.overall {
@@ -329,7 +355,7 @@ impl Recondition {
                 Overall::Undecided => {
                     Verdict::new("Nothing was done, as why it is slow is not decided.", Standing::Undecided)
                 }
-                Overall::Fallen | Overall::NotTheDrive => {
+                Overall::Slow | Overall::NotTheDrive => {
                     Verdict::new("Nothing that can be done here would bring it back.", Standing::Holds)
                         .problem()
                 }
@@ -339,15 +365,15 @@ impl Recondition {
 }
 
 /// The rungs that were taken.
-fn rungs(stages: &[Stage]) -> impl Iterator<Item = (RungName, &Evidence)> {
+fn steps(stages: &[Stage]) -> impl Iterator<Item = (StepName, &Evidence)> {
     stages.iter().filter_map(|stage| match stage {
-        Stage::Rung(name, done) => Some((*name, done)),
+        Stage::ReconditionStep(name, done) => Some((*name, done)),
         Stage::Check(_) => None,
     })
 }
 
 /// A workload of a rung takes its seed from all that was run.
-fn seeded(step: Step, evidence: &Evidence) -> Step {
+fn with_seed(step: Step, evidence: &Evidence) -> Step {
     match step {
         Step::Run(mut workload) => {
             workload.seed = evidence.plan.seed_of(evidence.segments.len());
@@ -358,40 +384,40 @@ fn seeded(step: Step, evidence: &Evidence) -> Step {
 }
 
 /// The sentence of a check as a part of this report. What was wrong before is no problem of what is now.
-fn said(when: &str, verdict: Verdict) -> Verdict {
+fn outcome_answer(when: &str, verdict: Verdict) -> Verdict {
     let problem = verdict.problem && when != "Before: ";
     Verdict { claim: format!("{when}{}", verdict.claim), problem, ..verdict }
 }
 
 /// What could be done here.
-fn plan_said(scene: &Scene<'_>) -> Verdict {
-    let can: Vec<&str> = RungName::ALL
+fn plan_answer(context: &StepContext<'_>) -> Verdict {
+    let can: Vec<&str> = StepName::ALL
         .into_iter()
-        .filter(|name| scene.obstacle(*name).is_none())
-        .map(RungName::text)
+        .filter(|name| context.obstacle(*name).is_none())
+        .map(StepName::text)
         .collect();
     if can.is_empty() {
         return Verdict::new("Nothing can be done here.", Standing::Holds);
     }
     Verdict::new(format!("What could be done here, the gentlest first: {}.", can.join(", ")), Standing::Holds)
-        .because("it is checked first, and the first of them that can help against what is found is taken; what destroys is only done when it is asked for by name")
+        .with_evidence("it is checked first, and the first of them that can help against what is found is taken; what destroys is only done when it is asked for by name")
 }
 
 /// What the drive could do by itself, and is never asked to here.
-fn by_hand(by_hand: &ByHand) -> Verdict {
-    let name = match by_hand.deed {
-        Deed::AtaSecureErase => "ATA secure erase",
-        Deed::AtaSanitize => "ATA sanitize",
-        Deed::NvmeSanitize => "NVMe sanitize",
+fn manual_step_answer(step: &ManualStep) -> Verdict {
+    let name = match step.action {
+        ActionKind::AtaSecureErase => "ATA secure erase",
+        ActionKind::AtaSanitize => "ATA sanitize",
+        ActionKind::NvmeSanitize => "NVMe sanitize",
         _ => "an erase of its own",
     };
     let claim = format!("The drive has {name}. That is never done here; this is how it is done by hand.");
-    by_hand.lines.iter().fold(Verdict::new(claim, Standing::Holds), |verdict, line| verdict.because(line))
+    step.lines.iter().fold(Verdict::new(claim, Standing::Holds), |verdict, line| verdict.with_evidence(line))
 }
 
 /// The passes as a picture.
 fn draw(stages: &[Stage], findings: &mut Findings) {
-    let lines: Vec<Line> = rungs(stages)
+    let lines: Vec<Line> = steps(stages)
         .flat_map(|(_, done)| overwrite::passes(done))
         .enumerate()
         .map(|(index, pass)| Line::new(format!("pass {}", index + 1), speed_over_bytes(pass)))

@@ -9,11 +9,11 @@ use likenew_core::verdict::{Standing, Verdict};
 /// What was refused, if anything was, and which jobs of another program failed. Only what is about the medium is called a problem of the drive: a file system that
 /// is full, or a drive that was unplugged, says nothing of its health.
 pub(crate) fn refusals(segments: &[Segment]) -> Vec<Verdict> {
-    let failed = segments.iter().filter_map(|segment| match segment.stop {
+    let failures = segments.iter().filter_map(|segment| match segment.stop {
         Stop::JobFailed { errno } => job_failed(segment, errno),
         _ => None,
     });
-    failed.chain(refused(segments)).collect()
+    failures.chain(refused_ios(segments)).collect()
 }
 
 /// What an error of another program's job says of the drive: that its medium failed, or that it returned other data than was written. Any other error only
@@ -31,31 +31,31 @@ fn job_failed(segment: &Segment, errno: i32) -> Option<Verdict> {
     let how = format!(
         "it ended with error {errno} ({error}); the program that measured it does not say which I/O that was"
     );
-    Some(Verdict::new(claim, Standing::Holds).problem().because(how))
+    Some(Verdict::new(claim, Standing::Holds).problem().with_evidence(how))
 }
 
 /// `EILSEQ`, with which fio ends a job whose verify finds something else.
 const DIFFERS: i32 = 84;
 
-fn refused(segments: &[Segment]) -> Option<Verdict> {
+fn refused_ios(segments: &[Segment]) -> Option<Verdict> {
     let counted = segments.iter().filter(|segment| !matches!(segment.stop, Stop::JobFailed { .. }));
     let errors: u64 = counted.map(Segment::errors).sum();
-    let refused = || segments.iter().flat_map(|segment| &segment.refused);
-    let medium = refused().find(|sample| sample.outcome.is_about_the_medium());
-    let Some(first) = medium.or_else(|| refused().next()) else {
+    let samples = || segments.iter().flat_map(|segment| &segment.refused_ios);
+    let medium = samples().find(|sample| sample.outcome.is_about_the_medium());
+    let Some(first) = medium.or_else(|| samples().next()) else {
         // What another program measured may say no more than how many.
         return (errors > 0).then(|| {
             Verdict::new(format!("{errors} of the I/Os failed."), Standing::Holds)
-                .because("where, and with which answer, was not recorded")
+                .with_evidence("where, and with which answer, was not recorded")
         });
     };
     let evidence = format!("the first was {}", RefusedIo::from(first));
     Some(if medium.is_some() {
         let claim = format!("The drive failed {errors} of the I/Os it was asked for.");
-        Verdict::new(claim, Standing::Holds).problem().because(evidence)
+        Verdict::new(claim, Standing::Holds).problem().with_evidence(evidence)
     } else {
         Verdict::new(format!("The system refused {errors} I/Os, and the run ended there."), Standing::Holds)
-            .because(evidence)
+            .with_evidence(evidence)
     })
 }
 
@@ -63,19 +63,22 @@ fn refused(segments: &[Segment]) -> Option<Verdict> {
 const NAMED_MAX: usize = 3;
 
 /// Which tests were not measured and why, if any: their rates stand nowhere.
-pub(crate) fn not_measured(segments: &[Segment]) -> Option<Verdict> {
-    let failed: Vec<(&Segment, MeasurementError)> =
+pub(crate) fn unmeasured_workloads(segments: &[Segment]) -> Option<Verdict> {
+    let failures: Vec<(&Segment, MeasurementError)> =
         segments.iter().filter_map(|segment| Some((segment, segment.measurement_error()?))).collect();
-    let names: Vec<String> =
-        failed.iter().take(NAMED_MAX).map(|(segment, _)| format!("\"{}\"", segment.workload.name)).collect();
-    let more = match failed.len().saturating_sub(NAMED_MAX) {
+    let names: Vec<String> = failures
+        .iter()
+        .take(NAMED_MAX)
+        .map(|(segment, _)| format!("\"{}\"", segment.workload.name))
+        .collect();
+    let more = match failures.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let verb = if failed.len() == 1 { "was" } else { "were" };
+    let verb = if failures.len() == 1 { "was" } else { "were" };
     let claim = format!("{}{more} {verb} not measured.", names.join(", "));
     // One of each kind of error says what is wrong.
-    let mut told: Vec<&MeasurementError> = Vec::new();
+    let mut kinds: Vec<&MeasurementError> = Vec::new();
     let is_like = |one: &MeasurementError, other: &MeasurementError| match (one, other) {
         (
             MeasurementError::Refused { op, first, .. },
@@ -84,11 +87,11 @@ pub(crate) fn not_measured(segments: &[Segment]) -> Option<Verdict> {
         _ => one == other,
     };
     let mut verdict = Verdict::new(claim, Standing::Undecided);
-    for (segment, error) in &failed {
-        if told.iter().all(|one| !is_like(one, error)) {
-            told.push(error);
-            verdict = verdict.because(format!("\"{}\": {error}", segment.workload.name));
+    for (segment, error) in &failures {
+        if kinds.iter().all(|one| !is_like(one, error)) {
+            kinds.push(error);
+            verdict = verdict.with_evidence(format!("\"{}\": {error}", segment.workload.name));
         }
     }
-    (!failed.is_empty()).then_some(verdict)
+    (!failures.is_empty()).then_some(verdict)
 }

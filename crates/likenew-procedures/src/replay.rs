@@ -1,15 +1,15 @@
 //! Replays what programs did to a drive, and says whether they would have waited less on this one.
 
-mod answer;
 mod options;
 mod pass;
 mod pictures;
 mod summary;
+mod summary_answers;
 mod tables;
 
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
-use likenew_core::recorded::{Clocked, Expected, Recorded, ReplayPace};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
+use likenew_core::replay_spec::{ReplayClock, ReplaySpec, ReplayTiming, TraceTotals};
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::until::Until;
@@ -19,13 +19,13 @@ use likenew_core::workload::Workload;
 use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::row;
-use answer::Answer;
 pub use options::{ReplayMode, ReplayOptions};
 use pass::passes;
 pub use summary::TraceSummary;
+use summary_answers::ReplayInput;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "replay",
     question: "Would this drive make the recorded day faster?",
     writes: "writes what the recording touches once, then what the recording wrote; only own files in a folder",
@@ -78,7 +78,7 @@ impl Replay {
 
     fn fits(&self, geometry: &Geometry, summary: &TraceSummary) -> Result<(), String> {
         let ReplayOptions { trace, span, reads_only, .. } = &self.options;
-        if summary.carried_out(*reads_only) == 0 {
+        if summary.replayed_ios(*reads_only) == 0 {
             let what = if *reads_only { "reads" } else { "I/Os" };
             return Err(format!("there are no {what} in {trace}"));
         }
@@ -97,35 +97,36 @@ impl Replay {
         }
     }
 
-    fn pace(&self, summary: &TraceSummary) -> ReplayPace {
+    fn timing(&self, summary: &TraceSummary) -> ReplayTiming {
         let ReplayOptions { mode, speed, idle_max, .. } = self.options;
-        let clocked = Clocked { speed, idle_max, closed: mode == ReplayMode::Dependent && summary.ends == 0 };
+        let clock =
+            ReplayClock { speed, idle_max, closed: mode == ReplayMode::Dependent && summary.ends == 0 };
         match mode {
-            ReplayMode::Fast => ReplayPace::Fast,
-            ReplayMode::Timed => ReplayPace::Timed(clocked),
-            ReplayMode::Dependent => ReplayPace::Dependent(clocked),
+            ReplayMode::Fast => ReplayTiming::Fast,
+            ReplayMode::Timed => ReplayTiming::Timed(clock),
+            ReplayMode::Dependent => ReplayTiming::Dependent(clock),
         }
     }
 
-    fn recorded(&self, summary: &TraceSummary, pace: ReplayPace, capacity: u64) -> Recorded {
+    fn replay_spec(&self, summary: &TraceSummary, timing: ReplayTiming, capacity: u64) -> ReplaySpec {
         let ReplayOptions { trace, format, volume, span, fit, reads_only, data, .. } = self.options.clone();
         let region = span.map_or(Region::WHOLE, |span| Region::bytes(0..span));
         let length_max = summary.longest_bytes.next_multiple_of(LENGTH_MIN).clamp(LENGTH_MIN, LENGTH_MAX);
-        let prepares = pace == ReplayPace::Prepare;
+        let prepares = timing == ReplayTiming::Prepare;
         let moved = summary.read_bytes.saturating_add(if reads_only { 0 } else { summary.written_bytes });
         let expected = if prepares {
             // Most of it is touched several times: this is the most that it comes to.
             let written_bytes = moved.min(span.unwrap_or(capacity));
-            Expected { ios: written_bytes.div_ceil(length_max), written_bytes, ..Expected::default() }
+            TraceTotals { ios: written_bytes.div_ceil(length_max), written_bytes, ..TraceTotals::default() }
         } else {
-            summary.expected(reads_only, pace.clocked().map(|clocked| clocked.speed))
+            summary.trace_totals(reads_only, timing.clock().map(|clock| clock.speed))
         };
-        Recorded {
+        ReplaySpec {
             trace,
             format,
             volume,
             digest: summary.digest.clone(),
-            pace,
+            timing,
             depth: if prepares { PREPARE_DEPTH } else { self.options.depth },
             length_max: length_max.min(span.unwrap_or(capacity)),
             region,
@@ -146,8 +147,8 @@ impl Replay {
 const PREPARE_DEPTH: u32 = 8;
 
 impl Procedure for Replay {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -159,22 +160,22 @@ impl Procedure for Replay {
         self.fits(geometry, summary)?;
         let (done, prepares) = (evidence.segments.len(), self.prepares(geometry));
         let passes = self.options.passes as usize;
-        let (name, pace, until) = if done < prepares {
-            ("prepare".to_owned(), ReplayPace::Prepare, Until::default())
+        let (name, timing, until) = if done < prepares {
+            ("prepare".to_owned(), ReplayTiming::Prepare, Until::default())
         } else if done < prepares + passes {
-            (format!("replay {}/{passes}", done + 1 - prepares), self.pace(summary), self.until())
+            (format!("replay {}/{passes}", done + 1 - prepares), self.timing(summary), self.until())
         } else {
-            return Ok(Step::Enough);
+            return Ok(Step::Done);
         };
-        let recorded = Some(Box::new(self.recorded(summary, pace, geometry.capacity)));
+        let replay_spec = Some(Box::new(self.replay_spec(summary, timing, geometry.capacity)));
         let seed = evidence.plan.seed_of(done);
-        Ok(Step::Run(Workload { recorded, seed, ..Workload::new(name, until, Vec::new()) }))
+        Ok(Step::Run(Workload { replay_spec, seed, ..Workload::new(name, until, Vec::new()) }))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
         let passes = passes(&evidence.segments);
-        let answer = Answer { options: &self.options, passes: &passes, geometry: &evidence.geometry };
+        let answer = ReplayInput { options: &self.options, passes: &passes, geometry: &evidence.geometry };
         findings.verdicts.extend(answer.verdicts());
         findings.verdicts.extend(refusals(&evidence.segments));
         if passes.is_empty() {
@@ -182,22 +183,22 @@ impl Procedure for Replay {
         }
         let names = self.options.summary.as_ref().map_or(&[][..], |summary| &summary.applications);
         let tables = &mut findings.tables;
-        tables.insert("day".into(), passes.iter().map(|pass| row(pass.row(passes.len() > 1))).collect());
+        tables.insert("summary".into(), passes.iter().map(|pass| row(pass.row(passes.len() > 1))).collect());
         tables.insert("applications".into(), tables::applications(&passes, names));
         tables.insert("latencies".into(), tables::latencies(&passes));
         tables.insert(
             "timing".into(),
             passes.iter().filter_map(|pass| pass.timing(passes.len() > 1)).map(row).collect(),
         );
-        tables.insert("longest".into(), tables::longest(&passes, names));
+        tables.insert("slowest_ios".into(), tables::longest(&passes, names));
         findings.tables.retain(|_, rows| !rows.is_empty());
-        findings.series.insert("day".into(), pictures::day(&passes));
+        findings.series.insert("summary".into(), pictures::day(&passes));
         findings.series.insert("applications".into(), pictures::applications(&passes, names));
         findings
     }
 }
 
 /// A span of nanoseconds, spelled.
-fn spelled(ns: f64) -> Nanos {
+fn span_text(ns: f64) -> Nanos {
     Nanos(ns.round() as u64)
 }

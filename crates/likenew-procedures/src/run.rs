@@ -2,7 +2,7 @@
 
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, rate, size_text};
 use likenew_core::verdict::{Findings, Line, Row, Series, Shape, Standing, Verdict};
@@ -16,7 +16,7 @@ use crate::series::{axis, speed, speed_over_time};
 use crate::workloads::prepare;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "run",
     question: "What does this very workload come to?",
     writes: "what the plan says; in a folder its files are written once beforehand",
@@ -28,7 +28,7 @@ pub static CARD: Card = Card {
 #[serde(deny_unknown_fields)]
 pub struct RunOptions {
     /// Files that a folder is laid out as.
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     pub files: u32,
     /// Bytes of each.
     #[serde(default = "gibibyte", with = "size_text")]
@@ -37,7 +37,7 @@ pub struct RunOptions {
     pub workload: Vec<Workload>,
 }
 
-fn one() -> u32 {
+fn default_one() -> u32 {
     1
 }
 
@@ -76,15 +76,15 @@ impl Run {
         prepare(files * each, each, DataClass::Random)
     }
 
-    fn measured<'a>(&self, evidence: &'a Evidence) -> &'a [Segment] {
+    fn measured_segments<'a>(&self, evidence: &'a Evidence) -> &'a [Segment] {
         let skip = usize::from(self.prepares(evidence)).min(evidence.segments.len());
         &evidence.segments[skip..]
     }
 }
 
 impl Procedure for Run {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -98,14 +98,14 @@ impl Procedure for Run {
         if index < prepares {
             return Ok(Step::Run(Workload { seed, ..self.prepare() }));
         }
-        Ok(self.options.workload.get(index - prepares).map_or(Step::Enough, |workload| {
+        Ok(self.options.workload.get(index - prepares).map_or(Step::Done, |workload| {
             let seed = if workload.seed == 0 { seed } else { workload.seed };
             Step::Run(Workload { seed, ..workload.clone() })
         }))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let segments = self.measured(evidence);
+        let segments = self.measured_segments(evidence);
         let mut findings = Findings::default();
         findings.verdicts.extend(summary(segments));
         findings.verdicts.extend(refusals(segments));
@@ -116,7 +116,7 @@ impl Procedure for Run {
 }
 
 fn summary(segments: &[Segment]) -> Option<Verdict> {
-    let said = segments.iter().filter_map(|segment| {
+    let sentences = segments.iter().filter_map(|segment| {
         let (name, iops) = (&segment.workload.name, segment.iops()?);
         Some(match segment.bytes_per_s() {
             Some(speed) => format!("\"{name}\" ran at {} ({iops:.0} IOPS)", rate(speed)),
@@ -124,11 +124,14 @@ fn summary(segments: &[Segment]) -> Option<Verdict> {
             None => format!("\"{name}\" ran at {iops:.0} IOPS"),
         })
     });
-    let said: Vec<String> = said.collect();
-    if said.is_empty() {
+    let sentences: Vec<String> = sentences.collect();
+    if sentences.is_empty() {
         return None;
     }
-    Some(Verdict::new(format!("{}.", said.join("; ")), Standing::Holds).because("measured once each"))
+    Some(
+        Verdict::new(format!("{}.", sentences.join("; ")), Standing::Holds)
+            .with_evidence("measured once each"),
+    )
 }
 
 #[derive(Serialize)]
@@ -160,7 +163,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
             ios: tally.ios,
             bytes: tally.bytes,
             bytes_per_s: per_second(tally.bytes),
-            iops: per_second(tally.done()),
+            iops: per_second(tally.done_ios()),
             latency: if is_measured { tally.into() } else { LatencyColumns::default() },
             errors: tally.errors + tally.short,
             elapsed_ns: elapsed.0,
@@ -171,7 +174,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
 
 /// Nothing where no course of time is known: of rests alone, and of what another program measured.
 fn seconds(segments: &[Segment]) -> Option<Series> {
-    let origin = segments.first()?.began;
+    let origin = segments.first()?.started_at;
     let line = |segment: &Segment| Line::new(&segment.workload.name, speed_over_time(segment, origin));
     let lines: Vec<Line> = segments.iter().map(line).filter(|line| !line.points.is_empty()).collect();
     let title = "How fast was it, second by second?";

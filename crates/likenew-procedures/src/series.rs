@@ -21,7 +21,7 @@ pub(crate) fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]>
         return Vec::new();
     }
     let (width, elapsed) = (segment.seconds.width, segment.elapsed().0);
-    let start = segment.began.since(origin).0;
+    let start = segment.started_at.since(origin).0;
     let cells = segment.seconds.cells.iter().enumerate();
     cells
         .filter_map(|(index, cell)| {
@@ -37,7 +37,7 @@ pub(crate) fn speed_over_bytes(segment: &Segment) -> Vec<[f64; 2]> {
     if segment.measurement_error().is_some() {
         return Vec::new();
     }
-    let mut from = segment.began;
+    let mut from = segment.started_at;
     let width = segment.gigabytes.width as f64;
     let cells = segment.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.bytes > 0);
     cells

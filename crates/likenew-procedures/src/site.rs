@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::outlook::Outlook;
+use likenew_core::feasibility::Feasibility;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_diagnosis::Site;
@@ -16,7 +16,7 @@ pub fn site<'a>(
     evidence: &'a Evidence,
     free: Option<Region>,
     facts: Option<&'a Facts>,
-    outlook: Option<&'a Outlook>,
+    feasibility: Option<&'a Feasibility>,
 ) -> Site<'a> {
     let geometry = &evidence.geometry;
     let used = used_space(evidence, free);
@@ -28,7 +28,7 @@ pub fn site<'a>(
         free_bytes: free_space(evidence, free).map(|free| free.end - free.start),
         used_bytes: used.end - used.start,
         facts,
-        outlook,
+        feasibility,
     }
 }
 

@@ -1,22 +1,22 @@
 //! Speed along the address space, access time by distance, and what the drive's own memory gives: a map of a drive.
 
 mod access;
-mod arm;
 mod burst;
 mod curve;
 mod ends;
 mod pictures;
+mod seek_profile;
+mod slow_regions;
 mod surface_options;
 mod tracks;
-mod weak_places;
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount, rate};
@@ -31,12 +31,12 @@ use crate::workloads::prepare;
 use access::Access;
 use curve::Curve;
 use ends::Ends;
+use slow_regions::{SlowRegions, suspects};
 use surface_options::SPAN_OF_FOLDER;
 pub use surface_options::SurfaceOptions;
-use weak_places::{WeakPlaces, suspects};
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "surface",
     question: "How fast is it along its addresses, and how long does it take from one to another?",
     writes: "reads only, with --op read; in a folder it writes own files first, which it then reads",
@@ -82,7 +82,7 @@ impl Surface {
     /// The workload after so many, if there is one.
     fn workload(&self, evidence: &Evidence, done: usize) -> Result<Option<Workload>, String> {
         let span = self.options.span_on(&evidence.geometry)?;
-        let prepared = prepared(evidence);
+        let prepared = preparation_runs(evidence);
         if done < prepared {
             return Ok(Some(prepare(span, span, self.options.data)));
         }
@@ -128,7 +128,8 @@ impl Surface {
     /// The first I/O is kept, as its end parts the way there from the transfer.
     fn in_sequence(&self, name: String, range: Range<u64>, until: Until) -> Workload {
         let SurfaceOptions { op, block, depth, data, .. } = self.options;
-        let stream = Stream::closed(op, block as u32, Place::Forward(Region::bytes(range)), depth, data);
+        let stream =
+            Stream::closed(op, block as u32, AccessPattern::Sequential(Region::bytes(range)), depth, data);
         Workload { samples: 1, ..Workload::new(name, until, vec![stream]) }
     }
 
@@ -136,28 +137,29 @@ impl Surface {
         let SurfaceOptions { op, probes, probe_block, data, .. } = self.options;
         let time = Nanos(self.options.time.0 * PROBES_TIMES);
         let until = Until { elapsed: Some(time), ..Until::ops(u64::from(probes)) };
-        let place = Place::Uniform(Region::bytes(0..span));
+        let place = AccessPattern::Random(Region::bytes(0..span));
         let stream = Stream::closed(op, probe_block as u32, place, 1, data);
         Workload { samples: probes, ..Workload::new(PROBES, until, vec![stream]) }
     }
 
     fn small(&self) -> Workload {
         let SurfaceOptions { op, probe_block, data, time, .. } = self.options;
-        let place = Place::Forward(Region::bytes(0..probe_block));
+        let place = AccessPattern::Sequential(Region::bytes(0..probe_block));
         let until = Until { elapsed: Some(time), ..Until::ops(SMALL_IOS) };
         Workload::new(SMALL, until, vec![Stream::closed(op, probe_block as u32, place, 1, data)])
     }
 
     fn burst(&self) -> Workload {
         let SurfaceOptions { op, burst, data, time, .. } = self.options;
-        let place = Place::Forward(Region::bytes(0..burst));
+        let place = AccessPattern::Sequential(Region::bytes(0..burst));
         let until = Until { elapsed: Some(time), ..Until::bytes(BURST_BYTES) };
         let block = BURST_BLOCK.min(burst) as u32;
         Workload::new(BURST, until, vec![Stream::closed(op, block, place, BURST_DEPTH, data)])
     }
 
     fn curve<'a>(&self, evidence: &'a Evidence, span: u64) -> Curve<'a> {
-        let points = evidence.segments.iter().skip(prepared(evidence)).take(self.options.points as usize);
+        let points =
+            evidence.segments.iter().skip(preparation_runs(evidence)).take(self.options.points as usize);
         Curve::new(
             points.enumerate().map(|(index, segment)| (self.options.range(index, span), segment)),
             span,
@@ -174,18 +176,18 @@ fn retest_name(point: usize, round: u32) -> String {
 }
 
 /// Own files have to be written before they can be read; the data of any other target is what is asked about.
-fn prepared(evidence: &Evidence) -> usize {
+fn preparation_runs(evidence: &Evidence) -> usize {
     usize::from(evidence.identity.kind == Kind::Folder)
 }
 
 /// What was measured under a name.
-fn named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
+fn segment_named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
     evidence.segments.iter().find(|segment| segment.workload.name == name)
 }
 
 impl Procedure for Surface {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -200,7 +202,7 @@ impl Procedure for Surface {
         }
         let done = evidence.segments.len();
         let next = self.workload(evidence, done)?;
-        Ok(next.map_or(Step::Enough, |workload| {
+        Ok(next.map_or(Step::Done, |workload| {
             Step::Run(Workload { seed: evidence.plan.seed_of(done), ..workload })
         }))
     }
@@ -209,23 +211,23 @@ impl Procedure for Surface {
         let mut findings = Findings::default();
         let Ok(span) = self.options.span_on(&evidence.geometry) else { return findings };
         let curve = self.curve(evidence, span);
-        let access = named(evidence, PROBES)
-            .and_then(|probes| Access::new(probes, named(evidence, SMALL), &curve, self.options.op));
-        let weak = WeakPlaces::new(&curve, &self.options, evidence);
+        let access = segment_named(evidence, PROBES)
+            .and_then(|probes| Access::new(probes, segment_named(evidence, SMALL), &curve, self.options.op));
+        let weak = SlowRegions::new(&curve, &self.options, evidence);
         let ends = Ends::new(&curve, weak.points());
-        let burst = named(evidence, BURST).filter(|burst| burst.total().bytes > 0);
+        let burst = segment_named(evidence, BURST).filter(|burst| burst.total().bytes > 0);
         findings.verdicts.extend(self.summary(evidence, &curve, access.as_ref(), span));
         findings.verdicts.extend(weak.verdicts());
-        let arm = access.as_ref().is_some_and(Access::has_an_arm);
-        findings.verdicts.extend(ends.iter().flat_map(|ends| ends.verdicts(self.options.op, arm)));
+        let is_disk = access.as_ref().is_some_and(Access::is_disk);
+        findings.verdicts.extend(ends.iter().flat_map(|ends| ends.verdicts(self.options.op, is_disk)));
         findings.verdicts.extend(access.iter().flat_map(Access::verdicts));
         findings.verdicts.extend(burst.and_then(|burst| burst::verdict(burst, &curve, &self.options)));
         findings.verdicts.extend(refusals(&evidence.segments));
-        let mut figures: Vec<_> = access.iter().flat_map(Access::figures).collect();
-        figures.extend(burst.and_then(burst::figure));
-        findings.tables.insert("access".into(), figures.iter().map(row).collect());
+        let mut metrics: Vec<_> = access.iter().flat_map(Access::metrics).collect();
+        metrics.extend(burst.and_then(burst::metric));
+        findings.tables.insert("access".into(), metrics.iter().map(row).collect());
         findings.tables.insert("zones".into(), ends.iter().flat_map(Ends::zones).map(row).collect());
-        findings.tables.insert("weak_places".into(), weak.rows().map(row).collect());
+        findings.tables.insert("slow_regions".into(), weak.rows().map(row).collect());
         findings.tables.insert("curve".into(), curve.rows().map(row).collect());
         if !curve.points.is_empty() {
             findings.series.insert("curve".into(), pictures::curve(&curve, &weak, self.options.op));
@@ -262,7 +264,7 @@ impl Surface {
         let percent = read as f64 / span as f64 * 100.0;
         let count = curve.points.len();
         let mut verdict = Verdict::new(claim, Standing::Holds)
-            .because(format!("{count} points over {} of addresses, each measured once", amount(span)));
+            .with_evidence(format!("{count} points over {} of addresses, each measured once", amount(span)));
         if let Some(interval) = speeds.interval {
             verdict = verdict.estimate(speeds.mean, interval.low, interval.high, "bytes/s");
         }

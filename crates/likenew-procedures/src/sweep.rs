@@ -5,30 +5,30 @@ mod cell;
 mod coverage;
 mod depths;
 mod drift;
-mod measured;
 mod peaks;
 mod pictures;
 mod preset;
 mod ratios;
+mod results;
 mod rounds;
 mod schedule;
 mod sweep_options;
 
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::units::amount;
 use likenew_core::verdict::Findings;
 
 use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::row;
-use measured::Matrix;
+use results::Matrix;
 use schedule::Schedule;
 
 pub use preset::Preset;
 pub use sweep_options::{Block, Order, SPAN_STEP, SweepOptions};
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "sweep",
     question: "How do block size, queue depth, operation, order and data decide the speed?",
     writes: "writes its span once for each class of data, then at most its bytes for each pass of each writing cell; only own files in a folder",
@@ -61,7 +61,7 @@ impl Sweep {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn new(options: SweepOptions) -> Result<Self, String> {
-        Ok(Self { options: options.checked()? })
+        Ok(Self { options: options.validate()? })
     }
 
     fn check(&self, evidence: &Evidence) -> Result<(), String> {
@@ -88,8 +88,8 @@ impl Sweep {
 }
 
 impl Procedure for Sweep {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -102,15 +102,15 @@ impl Procedure for Sweep {
         if schedule.forms.is_empty() {
             return Err(format!(
                 "none of these blocks and depths can be measured here: {}",
-                schedule.left_out.join("; ")
+                schedule.skips.join("; ")
             ));
         }
-        Ok(schedule.next(evidence).map_or(Step::Enough, Step::Run))
+        Ok(schedule.next(evidence).map_or(Step::Done, Step::Run))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let schedule = Schedule::new(&self.options, &evidence.geometry);
-        let matrix = Matrix::of(&self.options, &schedule, evidence);
+        let matrix = Matrix::from_evidence(&self.options, &schedule, evidence);
         let mut findings = Findings::default();
         if !matrix.cells.is_empty() {
             findings.verdicts.extend(peaks::peaks(&matrix));
@@ -118,7 +118,7 @@ impl Procedure for Sweep {
             findings.verdicts.extend(blocks::growth(&matrix));
             findings.verdicts.extend(depths::gains(&matrix));
             findings.verdicts.extend(ratios::comparisons(&matrix));
-            findings.verdicts.push(depths::kept_full(&matrix));
+            findings.verdicts.push(depths::fullness_verdict(&matrix));
             findings.verdicts.extend(drift::drift(&matrix));
         }
         findings.verdicts.extend(refusals(&evidence.segments));

@@ -1,29 +1,29 @@
 //! Does TRIM reach the flash, and what is it worth?
 
 mod conclusion;
-mod course;
-mod ladder;
 mod outcome;
 mod pictures;
-mod rungs;
+mod trim_evidence;
 mod trim_options;
+mod trim_steps;
+mod workload_plan;
 mod worth;
 
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::verdict::Findings;
 
 use crate::options::options;
 use crate::refusals::refusals;
 use crate::rows::row;
 use conclusion::conclude;
-use course::Course;
-use ladder::Ladder;
+use trim_evidence::TrimEvidence;
+use workload_plan::WorkloadPlan;
 use worth::Worth;
 
 pub use trim_options::{HALF_STEP, SIZE_STEP, TrimOptions};
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "trim",
     question: "Does TRIM reach the flash, and what is it worth?",
     writes: "writes one file of twice --size, then its space again and again while it measures what TRIM is worth; only own files in a folder",
@@ -55,8 +55,8 @@ impl Trim {
 }
 
 impl Procedure for Trim {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     /// One file that random writes go over, and one that is given up.
@@ -66,29 +66,30 @@ impl Procedure for Trim {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let course = Course::of(&self.options, evidence)?;
-        let ladder = Ladder::of(evidence);
-        Ok(course.next(&ladder, evidence))
+        let workload_plan = WorkloadPlan::new(&self.options, evidence)?;
+        let trim_evidence = TrimEvidence::from_evidence(evidence);
+        Ok(workload_plan.next(&trim_evidence, evidence))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let ladder = Ladder::of(evidence);
-        let course = Course::of(&self.options, evidence).ok();
-        let worth = course.map(|course| Worth::of(&course, &ladder, evidence));
+        let trim_evidence = TrimEvidence::from_evidence(evidence);
+        let workload_plan = WorkloadPlan::new(&self.options, evidence).ok();
+        let worth =
+            workload_plan.map(|workload_plan| Worth::from_evidence(&workload_plan, &trim_evidence, evidence));
         let mut findings = Findings::default();
-        let rungs = ladder.rungs(worth.as_ref());
-        findings.verdicts = conclude(&ladder, &rungs, worth.as_ref());
+        let steps = trim_evidence.steps(worth.as_ref());
+        findings.verdicts = conclude(&trim_evidence, &steps, worth.as_ref());
         findings.verdicts.extend(refusals(&evidence.segments));
         let mut table = |name: &str, rows: Vec<_>| {
             if !rows.is_empty() {
                 findings.tables.insert(name.to_owned(), rows);
             }
         };
-        table("rungs", rungs.iter().map(row).collect());
+        table("steps", steps.iter().map(row).collect());
         table("worth", worth.iter().flat_map(Worth::rows).collect());
-        table("layers", ladder.layers().iter().map(pictures::layer_row).collect());
+        table("layers", trim_evidence.layers().iter().map(pictures::layer_row).collect());
         table("worth_passes", worth.iter().flat_map(Worth::pass_rows).collect());
-        pictures::draw(&mut findings, &ladder, worth.as_ref());
+        pictures::draw(&mut findings, &trim_evidence, worth.as_ref());
         findings
     }
 }

@@ -2,16 +2,16 @@
 //! first, then all of them.
 
 mod capacity;
-mod course;
 mod device_wrap;
 mod findings;
 mod narrowing;
 mod parts;
 mod places;
 mod verdicts;
+mod workload_plan;
 
-use likenew_core::look::Look;
-use likenew_core::procedure::{Card, Evidence, Layout, Procedure, Step};
+use likenew_core::probe::Probe;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, amount, duration_text, size_text};
 use likenew_core::verdict::Findings;
@@ -19,10 +19,10 @@ use likenew_core::workload::{SAMPLES_MAX, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::options::options;
-use course::Course;
+use workload_plan::WorkloadPlan;
 
 /// What it asks and costs.
-pub static CARD: Card = Card {
+pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "verify",
     question: "Does it hold what it says, and is what was written what is read?",
     writes: "writes the free space, or the whole drive, once for each pass; only own files in a folder",
@@ -156,14 +156,14 @@ impl Verify {
         Ok(span)
     }
 
-    fn course<'a>(&self, evidence: &'a Evidence) -> Result<Course<'a>, String> {
-        Ok(Course::walk(&self.options, self.span(&evidence.geometry)?, evidence))
+    fn workload_plan<'a>(&self, evidence: &'a Evidence) -> Result<WorkloadPlan<'a>, String> {
+        Ok(WorkloadPlan::walk(&self.options, self.span(&evidence.geometry)?, evidence))
     }
 }
 
 impl Procedure for Verify {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
     }
 
     fn layout(&self) -> Layout {
@@ -171,22 +171,22 @@ impl Procedure for Verify {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let course = self.course(evidence)?;
-        let Some(task) = &course.next else {
-            return Ok(if course.asks_for_extents(evidence) {
-                Step::Look(Look::Extents)
+        let workload_plan = self.workload_plan(evidence)?;
+        let Some(task) = &workload_plan.next else {
+            return Ok(if workload_plan.asks_for_extents(evidence) {
+                Step::Probe(Probe::Extents)
             } else {
-                Step::Enough
+                Step::Done
             });
         };
         let seed = evidence.plan.seed_of(evidence.segments.len());
-        let workload = course.ground.workload(task);
+        let workload = workload_plan.layout.workload(task);
         Ok(Step::Run(Workload { seed: task.seed(&evidence.plan).unwrap_or(seed), ..workload }))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        match self.course(evidence) {
-            Ok(course) => findings::findings(&self.options, &course, evidence),
+        match self.workload_plan(evidence) {
+            Ok(workload_plan) => findings::findings(&self.options, &workload_plan, evidence),
             // A plan that does not fit its drive has measured nothing.
             Err(_) => Findings::default(),
         }

@@ -7,9 +7,9 @@
 
 use std::path::Path;
 
-use likenew_core::drive::{Drive, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Drive, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
 use likenew_real::nop::Nop;
@@ -47,9 +47,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Reads at `depth` for a while; returns how many I/Os ended, and in which time.
-fn measure(drive: &mut dyn Drive, depth: u32, span: Nanos) -> Result<(u64, Nanos), Fault> {
+fn measure(drive: &mut dyn Drive, depth: u32, span: Nanos) -> Result<(u64, Nanos), LabError> {
     let blocks = drive.geometry().capacity / u64::from(LENGTH);
-    let mut lanes = drive.lanes(&Need { lanes: 1, depth, length_max: LENGTH })?;
+    let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth, length_max: LENGTH })?;
     let lane = &mut lanes[0];
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut batch = Vec::with_capacity(depth as usize);
@@ -59,15 +59,15 @@ fn measure(drive: &mut dyn Drive, depth: u32, span: Nanos) -> Result<(u64, Nanos
         Io { slot, op: Op::Read, offset, length: LENGTH, data: DataClass::Random }
     };
     batch.extend((0..depth).map(Slot).map(&mut read));
-    let (began, mut now, mut ios) = (lane.now(), lane.now(), 0);
-    let deadline = began + span;
+    let (started_at, mut now, mut ios) = (lane.now(), lane.now(), 0);
+    let deadline = started_at + span;
     let mut in_flight = 0;
     loop {
         if now < deadline {
             lane.submit(&batch)?;
             in_flight += batch.len();
         } else if in_flight == 0 {
-            return Ok((ios, now - began));
+            return Ok((ios, now - started_at));
         }
         batch.clear();
         lane.wait(deadline + Nanos::from_secs(1), &mut ended)?;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use likenew_core::units::rate;
 use likenew_real::file_store::FileStore;
-use likenew_refresh::{Folder, JournalFile, JournalPlace, Refresh, Settings, Task, Verify};
+use likenew_refresh::{Folder, JournalFile, JournalPaths, Refresh, Settings, Task, Verify};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 ..Task::default()
             };
             let start = Instant::now();
-            let place = JournalPlace::new(Folder::open(Path::new("."))?, &*journal, "salvage");
+            let place = JournalPaths::new(Folder::open(Path::new("."))?, &*journal, "salvage");
             let mut refresh = Refresh::begin(&mut store, JournalFile::create(&place)?, &task)?;
             while refresh.step()?.is_some() {}
             let bytes = refresh.progress().written_bytes;

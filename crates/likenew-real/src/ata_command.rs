@@ -17,7 +17,7 @@ const TIMEOUT_MS: u32 = 15_000;
 
 /// What is read. There is nothing here that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum ReadCommand {
     /// SMART READ DATA.
     SmartData,
     /// SMART READ THRESHOLDS.
@@ -67,7 +67,7 @@ struct Header {
 ///
 /// # Errors
 /// The system's; `EIO` where the drive or its controller refused.
-pub(crate) fn read(device: impl AsFd, what: Reads) -> Result<Vec<u8>, Errno> {
+pub(crate) fn read(device: impl AsFd, what: ReadCommand) -> Result<Vec<u8>, Errno> {
     #[cfg(target_pointer_width = "64")]
     const {
         assert!(size_of::<Header>() == 88)
@@ -108,14 +108,14 @@ pub(crate) fn read(device: impl AsFd, what: Reads) -> Result<Vec<u8>, Errno> {
 
 /// The command block: protocol 4 (data come in), one block of 512 bytes counted in the field of sectors, then features, count, address
 /// and the command of ATA (SAT-3, table 170; ACS-3 for the commands).
-fn command(what: Reads) -> [u8; 16] {
+fn command(what: ReadCommand) -> [u8; 16] {
     const PIO_IN: u8 = 4 << 1;
     const EXTENDED: u8 = 1;
     const ONE_BLOCK_IN: u8 = 0b0000_1110;
     let (protocol, feature, low, middle, high, code) = match what {
-        Reads::SmartData => (PIO_IN, 0xD0, 0, 0x4F, 0xC2, 0xB0),
-        Reads::SmartThresholds => (PIO_IN, 0xD1, 0, 0x4F, 0xC2, 0xB0),
-        Reads::Log(log, page) => (PIO_IN | EXTENDED, 0, log, page, 0, 0x2F),
+        ReadCommand::SmartData => (PIO_IN, 0xD0, 0, 0x4F, 0xC2, 0xB0),
+        ReadCommand::SmartThresholds => (PIO_IN, 0xD1, 0, 0x4F, 0xC2, 0xB0),
+        ReadCommand::Log(log, page) => (PIO_IN | EXTENDED, 0, log, page, 0, 0x2F),
     };
     [0x85, protocol, ONE_BLOCK_IN, 0, feature, 0, 1, 0, low, 0, middle, 0, high, 0, code, 0]
 }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn commands_only_read() {
-        for what in [Reads::SmartData, Reads::SmartThresholds, Reads::Log(4, 7)] {
+        for what in [ReadCommand::SmartData, ReadCommand::SmartThresholds, ReadCommand::Log(4, 7)] {
             let command = command(what);
             assert_eq!(
                 (command[0], command[1] >> 1 & 0xF, command[2] >> 3 & 1),

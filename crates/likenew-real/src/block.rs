@@ -13,7 +13,7 @@ pub(crate) struct BlockDevice {
 
 impl BlockDevice {
     /// The device with these numbers; none for what is no device, such as a memory or network file system.
-    pub(crate) fn numbered(number: DeviceNumber) -> Option<Self> {
+    pub(crate) fn by_number(number: DeviceNumber) -> Option<Self> {
         let link = format!("/sys/dev/block/{}:{}", number.major, number.minor);
         Some(Self { folder: fs::canonicalize(link).ok()? })
     }
@@ -79,7 +79,7 @@ impl BlockDevice {
     }
 
     /// The devices right below it: the disk of a partition, or what it is built on.
-    pub(crate) fn below(&self) -> Vec<Self> {
+    pub(crate) fn devices_below(&self) -> Vec<Self> {
         if self.is_partition() {
             return vec![self.disk()];
         }
@@ -101,15 +101,15 @@ impl BlockDevice {
 
     /// The devices that it is built on.
     pub(crate) fn slave_devices(&self) -> Vec<Self> {
-        self.linked("slaves")
+        self.linked_devices("slaves")
     }
 
     /// The devices that are built on it.
     pub(crate) fn holder_devices(&self) -> Vec<Self> {
-        self.linked("holders")
+        self.linked_devices("holders")
     }
 
-    fn linked(&self, kind: &str) -> Vec<Self> {
+    fn linked_devices(&self, kind: &str) -> Vec<Self> {
         let folders = self.links(kind).into_iter().map(|name| self.folder.join(kind).join(name));
         folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
@@ -144,12 +144,12 @@ impl BlockDevice {
     /// The bus of a hypervisor that it hangs on, itself or by a controller of SCSI: `virtio`, `xen`, `vmbus`.
     pub(crate) fn hypervisor(&self) -> Option<&'static str> {
         let bus = self.bus();
-        let hangs_on = |name: &str| bus.as_deref() == Some(name) || self.hangs_on(name);
+        let hangs_on = |name: &str| bus.as_deref() == Some(name) || self.is_behind(name);
         ["virtio", "xen", "vmbus"].into_iter().find(|name| hangs_on(name))
     }
 
     /// Whether a part of its path begins with this word and a number, as `usb2` and `session1` do.
-    pub(crate) fn hangs_on(&self, word: &str) -> bool {
+    pub(crate) fn is_behind(&self, word: &str) -> bool {
         self.folder.components().any(|part| {
             let rest = part.as_os_str().to_str().and_then(|part| part.strip_prefix(word));
             rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

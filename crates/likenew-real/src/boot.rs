@@ -13,7 +13,7 @@ pub struct Boot {
     /// Another one for each.
     pub id: String,
     /// When it began, by the clock as it is set now.
-    pub began: SystemTime,
+    pub started_at: SystemTime,
 }
 
 impl Boot {
@@ -22,13 +22,13 @@ impl Boot {
         let id = std::fs::read_to_string(ID).ok()?.trim().to_owned();
         let up = clock_gettime(ClockId::Boottime);
         let up = Duration::new(up.tv_sec.unsigned_abs(), u32::try_from(up.tv_nsec).ok()?);
-        let began = SystemTime::now().checked_sub(up)?;
-        (!id.is_empty()).then_some(Self { id, began })
+        let started_at = SystemTime::now().checked_sub(up)?;
+        (!id.is_empty()).then_some(Self { id, started_at })
     }
 
     /// One of this name that begins now, for tests that cannot start the machine anew.
-    pub fn named(id: &str) -> Self {
-        Self { id: id.to_owned(), began: SystemTime::now() }
+    pub fn from_id(id: &str) -> Self {
+        Self { id: id.to_owned(), started_at: SystemTime::now() }
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
     fn a_boot_is_the_same_one_until_the_next_and_lies_in_the_past() {
         let Some(boot) = Boot::present() else { return };
         assert_eq!(Boot::present().map(|boot| boot.id), Some(boot.id.clone()));
-        assert!(boot.began < SystemTime::now());
-        assert_ne!(Boot::named("another"), boot);
+        assert!(boot.started_at < SystemTime::now());
+        assert_ne!(Boot::from_id("another"), boot);
     }
 }

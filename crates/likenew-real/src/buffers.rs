@@ -3,8 +3,8 @@
 use std::io;
 use std::ptr::{NonNull, null_mut};
 
-use likenew_core::fault::Fault;
 use likenew_core::io::Slot;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::amount;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
@@ -19,7 +19,7 @@ pub(crate) struct Buffers {
     stride: usize,
     length: usize,
     slots: usize,
-    leaked: bool,
+    is_leaked: bool,
 }
 
 // SAFETY: the memory belongs to this value alone; nothing about it is bound to the thread that mapped it.
@@ -30,12 +30,12 @@ impl Buffers {
     ///
     /// # Errors
     /// There is not that much memory.
-    pub(crate) fn map(slots: u32, length: u32) -> Result<Self, Fault> {
+    pub(crate) fn map(slots: u32, length: u32) -> Result<Self, LabError> {
         let (slots, length) = (slots as usize, length as usize);
         let stride = length.max(1).next_multiple_of(rustix::param::page_size());
         let no_memory = |source: io::Error| {
             let bytes = amount((stride as u64).saturating_mul(slots as u64));
-            Fault::system(format!(
+            LabError::system(format!(
                 "reserve {bytes} of memory for I/O buffers (use less depth or shorter I/Os)"
             ))(source)
         };
@@ -49,7 +49,7 @@ impl Buffers {
         let start = unsafe { mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags) };
         let start = start.map_err(|errno| no_memory(errno.into()))?;
         let start = NonNull::new(start.cast()).expect("the kernel maps nothing at address zero");
-        Ok(Self { start, stride, length, slots, leaked: false })
+        Ok(Self { start, stride, length, slots, is_leaked: false })
     }
 
     /// Bytes of all of them.
@@ -67,7 +67,7 @@ impl Buffers {
 
     /// A slot's buffer. The caller knows that the slot is not in flight.
     #[inline]
-    pub(crate) fn of(&mut self, slot: Slot) -> &mut [u8] {
+    pub(crate) fn slot_mut(&mut self, slot: Slot) -> &mut [u8] {
         let address = self.address(slot);
         // SAFETY: `length` bytes from there are mapped, initialised (to zero at first) and borrowed through `self`; the
         // lanes hand out buffers only of slots that are not in flight, so nobody else writes to them.
@@ -76,7 +76,7 @@ impl Buffers {
 
     /// Never gives the memory back: the kernel may still write to it.
     pub(crate) fn leak(&mut self) {
-        self.leaked = true;
+        self.is_leaked = true;
     }
 
     /// The buffers as the kernel wants them for registration.
@@ -91,7 +91,7 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        if self.leaked {
+        if self.is_leaked {
             return;
         }
         // SAFETY: this is the mapping that was made in `map`, unmapped once; no I/O is in flight by the type's contract.
@@ -109,23 +109,23 @@ mod tests {
         let mut buffers = Buffers::map(3, 5000).unwrap();
         for slot in (0..3).map(Slot) {
             assert!(buffers.address(slot).addr().is_multiple_of(4096));
-            buffers.of(slot).fill(slot.0 as u8 + 1);
+            buffers.slot_mut(slot).fill(slot.0 as u8 + 1);
         }
         for slot in (0..3).map(Slot) {
-            let buffer = buffers.of(slot);
+            let buffer = buffers.slot_mut(slot);
             assert!(buffer.len() == 5000 && buffer.iter().all(|byte| *byte == slot.0 as u8 + 1));
         }
     }
 
     #[test]
     fn too_much_memory_is_an_error_in_words() {
-        let fault = Buffers::map(u32::MAX, u32::MAX).err().unwrap().to_string();
-        assert!(fault.contains("memory") && fault.contains("less depth"), "{fault}");
+        let lab_error = Buffers::map(u32::MAX, u32::MAX).err().unwrap().to_string();
+        assert!(lab_error.contains("memory") && lab_error.contains("less depth"), "{lab_error}");
     }
 
     #[test]
     #[should_panic(expected = "not one of")]
     fn a_slot_that_does_not_exist_is_our_mistake() {
-        Buffers::map(2, 512).unwrap().of(Slot(2));
+        Buffers::map(2, 512).unwrap().slot_mut(Slot(2));
     }
 }

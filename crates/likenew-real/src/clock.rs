@@ -78,7 +78,7 @@ pub(crate) fn sharpen_timers() {
 /// `2026-03-01T12:30:45.678Z`.
 pub fn wall_date() -> String {
     // The calendar is jiff's: well kept, needs no time zone database for UTC, and never reads the environment.
-    spelled(jiff::Timestamp::now())
+    format_date(jiff::Timestamp::now())
 }
 
 /// Seconds since 1970.
@@ -88,10 +88,10 @@ pub(crate) fn wall_seconds() -> u64 {
 
 /// The date and time, in the same form, of so many milliseconds since 1970; `None` beyond the year 9999.
 pub fn date_of(unix_ms: u64) -> Option<String> {
-    jiff::Timestamp::from_millisecond(i64::try_from(unix_ms).ok()?).ok().map(spelled)
+    jiff::Timestamp::from_millisecond(i64::try_from(unix_ms).ok()?).ok().map(format_date)
 }
 
-fn spelled(time: jiff::Timestamp) -> String {
+fn format_date(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 

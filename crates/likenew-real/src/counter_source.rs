@@ -26,10 +26,10 @@ pub(crate) struct CounterSource {
 impl CounterSource {
     /// Of one device.
     pub(crate) fn of_device(device: &BlockDevice) -> Self {
-        Self::of(vec![device.folder().to_owned()])
+        Self::for_devices(vec![device.folder().to_owned()])
     }
 
-    fn of(devices: Vec<PathBuf>) -> Self {
+    fn for_devices(devices: Vec<PathBuf>) -> Self {
         let disk = match &devices[..] {
             [device] => disk_below(BlockDevice::at(device.clone())),
             _ => None,
@@ -39,15 +39,15 @@ impl CounterSource {
 
     /// Of what a mount lies on. Memory, networks, layers and pools of other file systems have no device of their own.
     pub(crate) fn of_mount(mount: &Mount) -> Self {
-        let numbered = BlockDevice::numbered(mount.device);
-        if let Some(device) = numbered {
+        let by_number = BlockDevice::by_number(mount.device);
+        if let Some(device) = by_number {
             return Self::of_device(&device);
         }
         if mount.kind != "btrfs" {
             return Self::default();
         }
         // btrfs has a number of its own, and names one of its devices.
-        let source = DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
+        let source = DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
         source.map_or_else(Self::default, |device| Self::of_btrfs(Path::new(BTRFS), &device))
     }
 
@@ -62,7 +62,7 @@ impl CounterSource {
         let mut devices = lists.find(|devices| devices.iter().any(|device| device == one.folder()));
         // The order of a folder's entries means nothing, and reports should not differ by it.
         devices.iter_mut().for_each(|devices| devices.sort());
-        Self::of(devices.unwrap_or_else(|| vec![one.folder().to_owned()]))
+        Self::for_devices(devices.unwrap_or_else(|| vec![one.folder().to_owned()]))
     }
 
     /// The devices.
@@ -80,14 +80,14 @@ impl CounterSource {
     pub(crate) fn read(&self) -> Option<Counters> {
         let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
         let all = counters?.into_iter().reduce(|sum, one| sum.plus(&one))?;
-        let disk = self.disk.as_deref().and_then(read_one).map(|counted| counted.of_disk());
+        let disk = self.disk.as_deref().and_then(read_one).map(|counted| counted.disk_counters());
         Some(Counters { kernel: processors::kernel_time(), disk, ..all })
     }
 }
 
 /// The disk of a partition, and what a mapping lies on; none below several.
 fn disk_below(device: BlockDevice) -> Option<PathBuf> {
-    match &device.below()[..] {
+    match &device.devices_below()[..] {
         [] => Some(device.folder().to_owned()),
         [below] => disk_below(BlockDevice::at(below.folder().to_owned())),
         _ => None,
@@ -126,7 +126,7 @@ fn parse(text: &str) -> Option<Counters> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::counters::OfDisk;
+    use likenew_core::counters::DiskCounters;
 
     use super::*;
 
@@ -149,7 +149,7 @@ mod tests {
         for (count, discards, flushes) in
             [(11, None, None), (15, Some((77, 4096 * 512)), None), (17, Some((77, 4096 * 512)), Some(312))]
         {
-            let source = CounterSource::of(vec![device(root.path(), "sda", count)]);
+            let source = CounterSource::for_devices(vec![device(root.path(), "sda", count)]);
             let counters = source.read().unwrap();
             assert_eq!((counters.reads, counters.bytes_read), (18_243, 1_622_528 * 512));
             assert_eq!((counters.writes, counters.bytes_written), (51_020, 8_161_024 * 512));
@@ -167,7 +167,7 @@ mod tests {
     fn several_devices_are_counted_together_and_a_silent_one_silences_all() {
         let root = tempfile::tempdir().unwrap();
         let devices = vec![device(root.path(), "sda", 17), device(root.path(), "sdb", 15)];
-        let source = CounterSource::of(devices);
+        let source = CounterSource::for_devices(devices);
         assert_eq!(source.names(), ["sda", "sdb"]);
         let both = source.read().unwrap();
         assert_eq!((both.devices, both.reads, both.flushes), (2, 2 * 18_243, None));
@@ -185,7 +185,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mapping = device(root.path(), "dm-0", 17);
         fs::write(mapping.join("queue/iostats"), "0\n").unwrap();
-        let source = CounterSource::of(vec![mapping.clone()]);
+        let source = CounterSource::for_devices(vec![mapping.clone()]);
         assert_eq!(source.read(), None, "a disk that does not count");
         fs::create_dir(mapping.join("dm")).unwrap();
         assert_eq!(source.read().unwrap().reads, 18_243);
@@ -198,7 +198,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         device(root.path(), "sda", 17);
         let partition = device(root.path(), "sda/sda1", 17);
-        let source = CounterSource::of(vec![partition]);
+        let source = CounterSource::for_devices(vec![partition]);
         assert!(source.read().is_some());
         fs::write(root.path().join("sda/queue/iostats"), "0\n").unwrap();
         assert_eq!(source.read(), None);
@@ -214,15 +214,15 @@ mod tests {
         let mapping = device(root.path(), "dm-0", 17);
         fs::create_dir(mapping.join("slaves")).unwrap();
         std::os::unix::fs::symlink(&partition, mapping.join("slaves/sda1")).unwrap();
-        let of_sda = OfDisk { reads: 18_243, bytes_read: 1_622_528 * 512, writes: 51_020 };
+        let of_sda = DiskCounters { reads: 18_243, bytes_read: 1_622_528 * 512, writes: 51_020 };
         for folder in [disk, partition.clone(), mapping.clone()] {
-            let counted = CounterSource::of(vec![folder.clone()]).read().unwrap();
+            let counted = CounterSource::for_devices(vec![folder.clone()]).read().unwrap();
             assert_eq!(counted.disk, Some(of_sda), "{}", folder.display());
         }
-        assert_eq!(CounterSource::of(vec![partition]).read().unwrap().reads, 7);
+        assert_eq!(CounterSource::for_devices(vec![partition]).read().unwrap().reads, 7);
         let other = device(root.path(), "sdb", 17);
         std::os::unix::fs::symlink(other, mapping.join("slaves/sdb")).unwrap();
-        assert_eq!(CounterSource::of(vec![mapping]).read().unwrap().disk, None, "two disks");
+        assert_eq!(CounterSource::for_devices(vec![mapping]).read().unwrap().disk, None, "two disks");
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::io;
 use std::ops::Range;
 
 use likenew_core::block_store::BlockStore;
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::ioctl_blksszget;
 
 use crate::block::BlockDevice;
 use crate::consent::Consent;
 use crate::device::capacity;
-use crate::direct::Direct;
-use crate::fault::failed;
+use crate::direct_io::DirectIo;
 use crate::in_use::Claims;
+use crate::lab_error::io_error;
 use crate::mounts::DeviceNumber;
 use crate::raw_store::RawStore;
 
@@ -33,13 +33,13 @@ impl DeviceStore {
     ///
     /// # Errors
     /// It does not tell its size.
-    pub fn of(consent: Consent) -> Result<Self, Fault> {
+    pub fn open(consent: Consent) -> Result<Self, LabError> {
         let (path, fd, claims) = consent.into_parts();
-        let look = || format!("look at {}", path.display());
-        let block = ioctl_blksszget(&fd).map_err(failed(look()))?;
-        let direct = Direct { block, ..Direct::of(&fd).map_err(failed(look()))? };
+        let error_text = || format!("look at {}", path.display());
+        let block = ioctl_blksszget(&fd).map_err(io_error(error_text()))?;
+        let direct = DirectIo { block, ..DirectIo::from_fd(&fd).map_err(io_error(error_text()))? };
         let bytes = capacity(&fd, &path)?;
-        let device = DeviceNumber::at(&path).and_then(BlockDevice::numbered);
+        let device = DeviceNumber::at(&path).and_then(BlockDevice::by_number);
         let partitions = device.iter().flat_map(BlockDevice::partitions).filter_map(|of| of.range());
         let marks = partitions.map(|(start, length)| start..start + length.min(MARK)).collect();
         Ok(Self { raw: RawStore::new(fd, direct, bytes - bytes % u64::from(block)), marks, _claims: claims })

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
-use likenew_core::fault::Fault;
-use likenew_core::look::{Look, Seen};
+use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 
 use crate::clock::{Monotonic, wall_seconds};
 use crate::engine::{Carrier, LANES_MAX};
-use crate::identify::About;
+use crate::identify::DeviceInfo;
 use crate::medium::Medium;
 use crate::nop;
 use crate::old_files::{OldFiles, OpenOldFiles};
@@ -26,7 +26,7 @@ pub(crate) struct RealDrive<M> {
     medium: Arc<M>,
     carrier: Carrier,
     clock: Monotonic,
-    about: About,
+    info: DeviceInfo,
     access: Access,
     /// The owner's old files, once they were looked for.
     old: Option<OldFiles>,
@@ -37,8 +37,8 @@ pub(crate) struct RealDrive<M> {
 }
 
 impl<M: Medium> RealDrive<M> {
-    pub(crate) fn new(path: &Path, kind: Kind, medium: M, carrier: Carrier, mut about: About) -> Self {
-        about.caveats.extend(carrier.caveat.clone());
+    pub(crate) fn new(path: &Path, kind: Kind, medium: M, carrier: Carrier, mut info: DeviceInfo) -> Self {
+        info.caveats.extend(carrier.caveat.clone());
         let name = path.display().to_string();
         Self {
             name,
@@ -46,7 +46,7 @@ impl<M: Medium> RealDrive<M> {
             medium: Arc::new(medium),
             carrier,
             clock: Monotonic::start(),
-            about,
+            info,
             access: Access::Direct,
             old: None,
             open_old: None,
@@ -78,12 +78,12 @@ impl<M: Medium> Drive for RealDrive<M> {
         Identity {
             name: self.name.clone(),
             kind: self.kind,
-            model: self.about.model.clone(),
+            model: self.info.model.clone(),
             engine: self.carrier.name().to_owned(),
             capacity_bytes: geometry.capacity,
             block_bytes: geometry.block,
-            facts: self.about.facts.iter().cloned().chain(self.carrier.facts()).collect(),
-            caveats: self.about.caveats.clone(),
+            facts: self.info.facts.iter().cloned().chain(self.carrier.facts()).collect(),
+            caveats: self.info.caveats.clone(),
             accounting: None,
         }
     }
@@ -99,25 +99,25 @@ impl<M: Medium> Drive for RealDrive<M> {
         LANES_MAX
     }
 
-    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
         if cold {
             self.medium.make_cold()?;
         }
         if access != self.access && access != Access::Null {
-            self.medium.reach(access)?;
-            self.open_old.as_ref().map_or(Ok(()), |old| old.reach(access))?;
+            self.medium.prepare_access(access)?;
+            self.open_old.as_ref().map_or(Ok(()), |old| old.prepare_access(access))?;
         }
         self.access = access;
         Ok(())
     }
 
-    fn turn_to_old_files(&mut self, turn: bool) -> Result<(), Fault> {
+    fn use_old_files(&mut self, turn: bool) -> Result<(), LabError> {
         if !turn {
             self.open_old = None;
         } else if self.open_old.is_none() {
-            let old = self.open_old().map_err(Fault::Unsuitable)?;
+            let old = self.open_old().map_err(LabError::Unsuitable)?;
             if self.access != Access::Null {
-                old.reach(self.access)?;
+                old.prepare_access(self.access)?;
             }
             self.open_old = Some(Arc::new(old));
         }
@@ -125,27 +125,29 @@ impl<M: Medium> Drive for RealDrive<M> {
     }
 
     fn counters(&mut self) -> Option<Counters> {
-        self.about.counters.read()
+        self.info.counters.read()
     }
 
-    fn go_on_at(&mut self, now: Nanos) {
+    fn resume_clock_at(&mut self, now: Nanos) {
         self.clock = Monotonic::reading(now.max(self.clock.now()));
     }
 
-    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
-        if *look == Look::OldFiles {
-            return Ok(self.find_old().map_or_else(Seen::Unknown, |old| Seen::OldFiles(old.found.clone())));
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+        if *probe == Probe::OldFiles {
+            return Ok(self
+                .find_old()
+                .map_or_else(ProbeResult::Unknown, |old| ProbeResult::OldFiles(old.pieces.clone())));
         }
-        self.medium.look(look, &self.clock)
+        self.medium.probe(probe, &self.clock)
     }
 
-    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
         if self.access == Access::Null {
             return Ok(nop::lanes(self.medium.geometry(), self.clock, need));
         }
         match &self.open_old {
-            Some(old) => self.carrier.lanes(old, self.clock, &self.about.health, need),
-            None => self.carrier.lanes(&self.medium, self.clock, &self.about.health, need),
+            Some(old) => self.carrier.lanes(old, self.clock, &self.info.health, need),
+            None => self.carrier.lanes(&self.medium, self.clock, &self.info.health, need),
         }
     }
 }
@@ -167,22 +169,22 @@ mod tests {
         let film = place.path().join("film");
         fs::write(&film, vec![7; 9 << 20]).unwrap();
         fs::File::open(&film).unwrap().sync_all().unwrap();
-        if let Err(fault) = FileStore::take(&film) {
-            return eprintln!("SKIPPED: {fault}");
+        if let Err(lab_error) = FileStore::take(&film) {
+            return eprintln!("SKIPPED: {lab_error}");
         }
         let layout = Layout { files: 1, file_bytes: 1 << 20 };
         let mut drive = folder::open(place.path(), layout, Some(0), Engine::Posix).unwrap();
         drive.wall = || wall_seconds() + 40 * 86_400;
-        let seen = drive.look(&Look::OldFiles).unwrap();
-        assert!(matches!(&seen, Seen::OldFiles(found) if found.files == 1), "{seen:?}");
+        let result = drive.probe(&Probe::OldFiles).unwrap();
+        assert!(matches!(&result, ProbeResult::OldFiles(found) if found.files == 1), "{result:?}");
         // To look for them holds none; to measure them does; afterwards each can be rewritten, and measured again.
         for _ in 0..2 {
             FileStore::take(&film).unwrap().give_back().unwrap();
-            drive.turn_to_old_files(true).unwrap();
+            drive.use_old_files(true).unwrap();
             assert_eq!(drive.geometry().capacity, 8 << 20);
             let held = FileStore::take(&film).unwrap_err().to_string();
             assert!(held.contains("has it open"), "{held}");
-            drive.turn_to_old_files(false).unwrap();
+            drive.use_old_files(false).unwrap();
             assert_eq!(drive.geometry().capacity, 1 << 20);
         }
         FileStore::take(&film).unwrap().give_back().unwrap();

@@ -33,7 +33,7 @@ impl Uses {
     }
 
     /// Where a device is mounted, the shortest path first, or that it is swap.
-    fn of(&self, device: &BlockDevice) -> Vec<String> {
+    fn uses_of(&self, device: &BlockDevice) -> Vec<String> {
         let Some(number) = device.number() else { return Vec::new() };
         let mounted = self.mounts.iter().filter(|(on, _)| *on == number);
         let mut uses: Vec<String> = mounted.map(|(_, point)| clean(point)).collect();
@@ -54,7 +54,7 @@ pub(crate) struct Devices<'a> {
 
 impl Devices<'_> {
     /// The device of this name.
-    pub(crate) fn named(&self, name: &str) -> BlockDevice {
+    pub(crate) fn device(&self, name: &str) -> BlockDevice {
         let link = self.sys.join("class/block").join(name);
         BlockDevice::at(std::fs::canonicalize(&link).unwrap_or(link))
     }
@@ -100,19 +100,19 @@ impl Devices<'_> {
 
     /// Uses of the device, of its partitions and of everything on them.
     fn add_uses(&self, device: &BlockDevice, level: u16, uses: &mut Vec<String>) {
-        uses.extend(self.uses.of(device));
+        uses.extend(self.uses.uses_of(device));
         if level < LEVELS_MAX {
-            self.above(device).iter().for_each(|above| self.add_uses(above, level + 1, uses));
+            self.devices_above(device).iter().for_each(|above| self.add_uses(above, level + 1, uses));
         }
         if level == 0 {
             uses.dedup();
         }
     }
 
-    fn above(&self, device: &BlockDevice) -> Vec<BlockDevice> {
+    fn devices_above(&self, device: &BlockDevice) -> Vec<BlockDevice> {
         let mut above = device.partitions();
         above.sort_by_key(|part| (part.name().len(), part.name()));
-        above.extend(device.holders().iter().map(|name| self.named(name)));
+        above.extend(device.holders().iter().map(|name| self.device(name)));
         above
     }
 
@@ -136,15 +136,16 @@ impl Devices<'_> {
             }
             return;
         }
-        below.iter().for_each(|name| self.add_bottoms(&self.named(name), level + 1, bottoms));
+        below.iter().for_each(|name| self.add_bottoms(&self.device(name), level + 1, bottoms));
     }
 
     fn add_layer(&self, device: &BlockDevice, level: u16, stack: &mut Vec<Layer>) {
         let words = [Some(amount(capacity(device))), model(device)];
-        let words = words.into_iter().flatten().chain(self.uses.of(device)).collect::<Vec<_>>().join("  ");
+        let words =
+            words.into_iter().flatten().chain(self.uses.uses_of(device)).collect::<Vec<_>>().join("  ");
         stack.push(Layer { level, name: device.name(), words });
         if level < LEVELS_MAX {
-            self.above(device).iter().for_each(|above| self.add_layer(above, level + 1, stack));
+            self.devices_above(device).iter().for_each(|above| self.add_layer(above, level + 1, stack));
         }
     }
 }
@@ -162,7 +163,7 @@ fn role(device: &BlockDevice) -> Role {
     if device.is_partition() {
         Role::Partition
     } else if ["loop", "ram", "zram"].into_iter().any(stands) {
-        Role::Stand
+        Role::Virtual
     } else if ["dm-", "md"].into_iter().any(stands) || name.starts_with("md_") || !device.slaves().is_empty()
     {
         Role::Layer
@@ -242,18 +243,18 @@ mod tests {
         let devices = Devices { sys: root.path(), uses: &uses };
         let expected = [(0, "sda"), (1, "sda1"), (1, "sda2"), (2, "dm-0"), (3, "dm-1")];
         for name in ["sda", "dm-1", "sda2"] {
-            let facts = devices.facts(&devices.named(name));
+            let facts = devices.facts(&devices.device(name));
             let stack: Vec<(u16, &str)> =
                 facts.stack.iter().map(|layer| (layer.level, layer.name.as_str())).collect();
             assert_eq!(stack, expected, "{name}");
             assert_eq!(facts.used_by, ["/home", "swap"], "{name}");
         }
-        let disk = devices.facts(&devices.named("sda"));
+        let disk = devices.facts(&devices.device("sda"));
         assert_eq!((disk.role, disk.capacity_bytes), (Role::Drive, 2 << 30));
         assert_eq!(disk.model.as_deref(), Some("Pocket?[2J"), "nothing that a terminal acts on");
         assert!(disk.caveats[0].contains("switched off"), "{:?}", disk.caveats);
         assert_eq!(disk.facts.last().unwrap(), &("rotating".to_owned(), "yes".to_owned()));
-        let roles = ["sda1", "dm-0"].map(|name| devices.facts(&devices.named(name)).role);
+        let roles = ["sda1", "dm-0"].map(|name| devices.facts(&devices.device(name)).role);
         assert_eq!(roles, [Role::Partition, Role::Layer]);
     }
 }

@@ -24,7 +24,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
 use rustix::io::Errno;
@@ -33,8 +33,8 @@ use crate::block::BlockDevice;
 use crate::clock::Monotonic;
 use crate::counter_source::CounterSource;
 use crate::drive_facts::clean;
-use crate::fault::{failed, not_possible};
 use crate::in_use::below_loop;
+use crate::lab_error::{io_error, not_possible};
 use crate::mounts::{DeviceNumber, Mount, all};
 
 /// So often, and so long apart, a lock is tried before somebody is said to hold it: a program that is just being started holds copies of all
@@ -62,7 +62,7 @@ pub struct DriveLock {
 }
 
 /// Somebody holds a drive.
-struct Busy {
+struct LockHolder {
     drive: String,
     holder: String,
 }
@@ -82,7 +82,7 @@ impl Locks {
     ///
     /// # Errors
     /// A refusal that says who holds one and what to do; or a path cannot be looked at.
-    pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, Fault> {
+    pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, LabError> {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
         for _ in 1..TRIES {
@@ -91,7 +91,7 @@ impl Locks {
             }
             clock.rest(clock.now() + PAUSE);
         }
-        self.try_all(&keys)?.map_err(|busy| Fault::Refused(refusal(paths, &busy)))
+        self.try_all(&keys)?.map_err(|busy| LabError::Refused(refusal(paths, &busy)))
     }
 
     /// The same, and waits for as long as somebody holds one of them. `goes_on` is asked again and again, with who that is; nothing comes of it
@@ -103,14 +103,14 @@ impl Locks {
         &self,
         paths: &[&Path],
         goes_on: &mut dyn FnMut(&str) -> bool,
-    ) -> Result<Option<DriveLock>, Fault> {
+    ) -> Result<Option<DriveLock>, LabError> {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
         loop {
             // All or none: who waits keeps nobody waiting.
             match self.try_all(&keys)? {
                 Ok(lock) => return Ok(Some(lock)),
-                Err(Busy { drive, holder }) => {
+                Err(LockHolder { drive, holder }) => {
                     if !goes_on(&format!("the drive {drive} ({holder})")) {
                         return Ok(None);
                     }
@@ -120,7 +120,7 @@ impl Locks {
         }
     }
 
-    fn try_all(&self, keys: &Keys) -> Result<Result<DriveLock, Busy>, Fault> {
+    fn try_all(&self, keys: &Keys) -> Result<Result<DriveLock, LockHolder>, LabError> {
         let mut lock = DriveLock::default();
         for (key, Lockable { drive, at }) in keys {
             match self.try_one(key, at, drive)? {
@@ -135,7 +135,7 @@ impl Locks {
         Ok(Ok(lock))
     }
 
-    fn try_one(&self, key: &Path, at: &Path, drive: &str) -> Result<Result<File, Busy>, Fault> {
+    fn try_one(&self, key: &Path, at: &Path, drive: &str) -> Result<Result<File, LockHolder>, LabError> {
         let at = self.place(key, at)?;
         let doing = || format!("lock {}", at.display());
         for _ in 0..RENEWALS {
@@ -144,12 +144,12 @@ impl Locks {
             options.truncate(false).mode(0o644);
             // A link that somebody has put there is followed nowhere.
             options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed());
-            let file = options.open(&at).map_err(Fault::system(doing()))?;
+            let file = options.open(&at).map_err(LabError::system(doing()))?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => {
-                    return Ok(Err(Busy { drive: drive.to_owned(), holder: holder(&file) }));
+                    return Ok(Err(LockHolder { drive: drive.to_owned(), holder: holder(&file) }));
                 }
-                locked => locked.map_err(failed(doing()))?,
+                locked => locked.map_err(io_error(doing()))?,
             }
             // A drive that was unplugged takes its file along, and the next one of that name has another.
             let number = |found: fs::Metadata| (found.dev(), found.ino());
@@ -157,14 +157,14 @@ impl Locks {
                 return Ok(Ok(file));
             }
         }
-        Err(Fault::Refused(format!(
+        Err(LabError::Refused(format!(
             "the drive {drive} comes and goes, so nobody can keep others from it; start again when it stays"
         )))
     }
 
-    fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, Fault> {
+    fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, LabError> {
         let Some(folder) = &self.folder else { return Ok(at.to_owned()) };
-        fs::create_dir_all(folder).map_err(Fault::system(format!("make {}", folder.display())))?;
+        fs::create_dir_all(folder).map_err(LabError::system(format!("make {}", folder.display())))?;
         let name: String = key.to_string_lossy().chars().map(|c| if c == '/' { '!' } else { c }).collect();
         Ok(folder.join(name))
     }
@@ -186,7 +186,7 @@ impl Drop for DriveLock {
     }
 }
 
-fn refusal(paths: &[&Path], Busy { drive, holder }: &Busy) -> String {
+fn refusal(paths: &[&Path], LockHolder { drive, holder }: &LockHolder) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     format!(
         "{} can not be used now: another run of likenew works on the drive {drive} below it ({holder}); wait for that to end \
@@ -272,25 +272,26 @@ const NO_DRIVE: [&str; 36] = [
 /// Layers are laid over layers no more often than this; the kernel allows two.
 const LAYERS_MOST: u32 = 4;
 
-fn keys_of(paths: &[&Path]) -> Result<Keys, Fault> {
+fn keys_of(paths: &[&Path]) -> Result<Keys, LabError> {
     let mut keys = Keys::new();
-    let (disks, mut seen) = (disks(), HashSet::new());
+    let (disks, mut visited) = (disks(), HashSet::new());
     for path in paths {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let opened = rustix::fs::open(*path, flags, Mode::empty())
             .map_err(|errno| not_possible("look at", path, errno))?;
-        let stat = fstat(&opened).map_err(failed(format!("look at {}", path.display())))?;
+        let stat = fstat(&opened).map_err(io_error(format!("look at {}", path.display())))?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice {
-            let device = BlockDevice::numbered(DeviceNumber::of(stat.st_rdev));
-            device.iter().for_each(|device| add_keys(device, &disks, &mut keys, &mut seen));
+            let device = BlockDevice::by_number(DeviceNumber::from_raw(stat.st_rdev));
+            device.iter().for_each(|device| add_keys(device, &disks, &mut keys, &mut visited));
             continue;
         }
-        let mut add = |device: &BlockDevice| add_keys(device, &disks, &mut keys, &mut seen);
+        let mut add = |device: &BlockDevice| add_keys(device, &disks, &mut keys, &mut visited);
         // A list that cannot be read must not be taken for a folder without a drive.
         let unknown = || format!("find the drive below {}", path.display());
-        let unlocatable = add_carriers(&opened, LAYERS_MOST, &mut add).map_err(Fault::system(unknown()))?;
+        let unlocatable =
+            add_carriers(&opened, LAYERS_MOST, &mut add).map_err(LabError::system(unknown()))?;
         if let Some(file_system) = unlocatable {
-            let (key, lockable) = file_system.lockable(path).map_err(Fault::system(unknown()))?;
+            let (key, lockable) = file_system.lockable(path).map_err(LabError::system(unknown()))?;
             keys.insert(key, lockable);
         }
     }
@@ -318,10 +319,10 @@ fn add_carriers(
     layers_most: u32,
     add: &mut impl FnMut(&BlockDevice),
 ) -> std::io::Result<Option<FileSystem>> {
-    let number = DeviceNumber::of(fstat(&opened)?.st_dev);
+    let number = DeviceNumber::from_raw(fstat(&opened)?.st_dev);
     let Some(mount) = Mount::find(&opened)? else {
         // Seen from a changed root, whose own mount is not listed.
-        return Ok(match BlockDevice::numbered(number) {
+        return Ok(match BlockDevice::by_number(number) {
             Some(device) => {
                 add(&device);
                 None
@@ -341,7 +342,7 @@ fn add_carriers(
             .split(|byte| *byte == b':')
             .map(|name| Path::new(OsStr::from_bytes(name)));
         let numbers = names.filter(|name| name.is_absolute()).filter_map(DeviceNumber::at);
-        devices = numbers.filter_map(BlockDevice::numbered).collect();
+        devices = numbers.filter_map(BlockDevice::by_number).collect();
     }
     devices.iter().for_each(&mut *add);
     if !devices.is_empty() {
@@ -354,9 +355,9 @@ fn add_carriers(
             add_carriers(layer, layers_most - 1, add)?;
         }
     }
-    let mut seen: Vec<Mount> = all()?.into_iter().filter(|other| other.device == mount.device).collect();
-    seen.sort_by_key(|other| (other.root.len(), other.point.len()));
-    let points = seen.into_iter().map(|other| other.point.into()).collect();
+    let mut visited: Vec<Mount> = all()?.into_iter().filter(|other| other.device == mount.device).collect();
+    visited.sort_by_key(|other| (other.root.len(), other.point.len()));
+    let points = visited.into_iter().map(|other| other.point.into()).collect();
     Ok(Some(FileSystem { number: mount.device, kind: mount.kind, points }))
 }
 
@@ -366,7 +367,7 @@ impl FileSystem {
         let Self { number: DeviceNumber { major, minor }, kind, points } = self;
         let is_it = |point: &PathBuf| {
             let opened = File::open(point).and_then(|opened| opened.metadata());
-            opened.is_ok_and(|found| found.is_dir() && DeviceNumber::of(found.dev()) == self.number)
+            opened.is_ok_and(|found| found.is_dir() && DeviceNumber::from_raw(found.dev()) == self.number)
         };
         let at = points.into_iter().find(is_it).map_or_else(|| fs::canonicalize(path), Ok)?;
         let drive = format!("of the file system {major}:{minor} ({})", clean(&kind));
@@ -375,12 +376,12 @@ impl FileSystem {
 }
 
 /// Of the devices at the bottom, below all partitions, mappings and loop devices, and of the same disks by other paths.
-fn add_keys(device: &BlockDevice, disks: &[BlockDevice], keys: &mut Keys, seen: &mut HashSet<PathBuf>) {
-    if !seen.insert(device.folder().to_owned()) {
+fn add_keys(device: &BlockDevice, disks: &[BlockDevice], keys: &mut Keys, visited: &mut HashSet<PathBuf>) {
+    if !visited.insert(device.folder().to_owned()) {
         return;
     }
-    let below = [device.below(), below_loop(device).unwrap_or_default()].concat();
-    below.iter().for_each(|device| add_keys(device, disks, keys, seen));
+    let below = [device.devices_below(), below_loop(device).unwrap_or_default()].concat();
+    below.iter().for_each(|device| add_keys(device, disks, keys, visited));
     if !below.is_empty() {
         return;
     }
@@ -388,7 +389,7 @@ fn add_keys(device: &BlockDevice, disks: &[BlockDevice], keys: &mut Keys, seen: 
     let known_by = |device: &BlockDevice| device.world_wide_name().zip(device.attribute("size"));
     if let Some(known) = known_by(device) {
         let twins = disks.iter().filter(|other| known_by(other).as_ref() == Some(&known));
-        twins.for_each(|twin| add_key(twin, keys));
+        twins.for_each(|alias| add_key(alias, keys));
     }
 }
 

@@ -3,14 +3,14 @@
 use std::io;
 use std::sync::Arc;
 
-use likenew_core::drive::{Lane, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Lane, LaneRequirements};
+use likenew_core::lab_error::LabError;
 
 use crate::clock::Monotonic;
 use crate::health::HealthSource;
+use crate::idle_lane::IdleLane;
 use crate::medium::Medium;
 use crate::posix::{PosixLane, THREADS_MAX};
-use crate::rest::RestLane;
 use crate::ring::Ring;
 use crate::uring::UringLane;
 
@@ -44,18 +44,18 @@ impl Carrier {
     ///
     /// # Errors
     /// io_uring was demanded and is not to be had.
-    pub(crate) fn choose(engine: Engine) -> Result<Self, Fault> {
+    pub(crate) fn choose(engine: Engine) -> Result<Self, LabError> {
         Self::choose_by(engine, || Ring::open(1).map(drop))
     }
 
-    fn choose_by(engine: Engine, probe: impl FnOnce() -> io::Result<()>) -> Result<Self, Fault> {
+    fn choose_by(engine: Engine, probe: impl FnOnce() -> io::Result<()>) -> Result<Self, LabError> {
         let carrier = |uring, caveat| Ok(Self { uring, caveat, fixed_buffers: None });
         if engine == Engine::Posix {
             return carrier(false, None);
         }
         match probe() {
             Ok(()) => carrier(true, None),
-            Err(error) if engine == Engine::Uring => Err(Fault::Unsuitable(format!(
+            Err(error) if engine == Engine::Uring => Err(LabError::Unsuitable(format!(
                 "io_uring is not to be had here ({error}): {}; the posix engine does without",
                 remedy(&error)
             ))),
@@ -91,13 +91,13 @@ impl Carrier {
         medium: &Arc<M>,
         clock: Monotonic,
         health: &HealthSource,
-        need: &Need,
-    ) -> Result<Vec<Lane<'a>>, Fault> {
-        medium.still_there()?;
-        let Need { lanes, depth, length_max } = *need;
+        need: &LaneRequirements,
+    ) -> Result<Vec<Lane<'a>>, LabError> {
+        medium.check_present()?;
+        let LaneRequirements { lanes, depth, length_max } = *need;
         assert!((1..=LANES_MAX).contains(&lanes), "{lanes} lanes of a drive that has {LANES_MAX}");
         if !self.uring && depth.saturating_mul(lanes) > THREADS_MAX {
-            return Err(Fault::Unsuitable(format!(
+            return Err(LabError::Unsuitable(format!(
                 "{lanes} × {depth} I/Os in flight need as many threads without io_uring, and more than {THREADS_MAX} are \
                  not supported: use less depth"
             )));
@@ -106,7 +106,7 @@ impl Carrier {
         for _ in 0..lanes {
             let health = health.clone();
             opened.push(if depth == 0 {
-                Box::new(RestLane { geometry: medium.geometry().clone(), clock, health })
+                Box::new(IdleLane { geometry: medium.geometry().clone(), clock, health })
             } else if self.uring {
                 let lane = UringLane::open(medium, clock, health, depth, length_max)?;
                 let so_far = self.fixed_buffers.filter(|_| !opened.is_empty()).unwrap_or(true);
@@ -137,14 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_ring_is_replaced_and_said() {
+    fn a_refused_ring_is_replaced_and_reported() {
         for errno in [libc::EPERM, libc::ENOSYS, libc::EACCES, libc::EINVAL, libc::ENOMEM] {
             let refuse = || Err(io::Error::from_raw_os_error(errno));
             let carrier = Carrier::choose_by(Engine::Auto, refuse).unwrap();
             assert_eq!(carrier.name(), "posix");
             assert!(carrier.caveat.unwrap().contains("blocking calls on threads"));
-            let fault = Carrier::choose_by(Engine::Uring, refuse).unwrap_err();
-            assert!(fault.to_string().contains("posix engine"), "{fault}");
+            let lab_error = Carrier::choose_by(Engine::Uring, refuse).unwrap_err();
+            assert!(lab_error.to_string().contains("posix engine"), "{lab_error}");
         }
         let carrier = Carrier::choose_by(Engine::Auto, || Ok(())).unwrap();
         assert_eq!((carrier.name(), carrier.caveat), ("io_uring", None));

@@ -1,25 +1,25 @@
 //! What the system and the drive say of the whole way from a folder to its medium.
 //!
 //! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading; devices are opened
-//! read-only and asked by the commands that `asker::Question` lists, none of which changes anything in a drive; a bridge of USB is
+//! read-only and asked by the commands that `queries::Question` lists, none of which changes anything in a drive; a bridge of USB is
 //! asked nothing by us beyond what the kernel has asked it already: what it takes, smartctl knows, if it is installed. Whatever is missing, unreadable or nonsense becomes an unknown fact with
 //! its reason, and no error.
 
-mod asker;
 mod ata;
 mod card;
 mod cloud;
 mod collector;
 mod drive_database;
+mod facts_drive;
 mod file_system;
 mod files;
-pub(crate) mod fuzzed;
-mod glance;
+pub(crate) mod fuzz_machine;
 mod identity;
 mod kernel_log;
 mod link;
 mod machine;
 mod machine_file;
+mod machine_query;
 mod nvme;
 mod power;
 mod program;
@@ -39,48 +39,48 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use likenew_core::facts::Facts;
-use likenew_core::fault::Fault;
-use likenew_core::look::Seen;
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::ProbeResult;
 use rustix::fs::{FileType, fstat};
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
 use collector::Collector;
-pub use glance::Glance;
+pub use facts_drive::FactsDrive;
 use roots::Roots;
 use system::System;
 
 /// Answers the look for facts, about what holds `fd`: a folder, a file, or a device. `sample` is the folder or file whose files are
 /// looked at, if any.
-pub(crate) fn look_at(fd: impl AsFd, sample: Option<&Path>) -> Seen {
-    let (roots, asker) = (Roots::system(), System);
-    let collector = Collector { roots: &roots, asker: &asker };
+pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
+    let (roots, queries) = (Roots::system(), System);
+    let collector = Collector { roots: &roots, queries: &queries };
     let stat = fstat(&fd).ok();
     let device = stat.filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice);
     if let Some(stat) = device {
-        return match roots.numbered(DeviceNumber::of(stat.st_rdev)) {
-            Some(device) => Seen::Facts(Box::new(collector.of_devices(&[device]))),
-            None => Seen::Unknown("the device is not listed in /sys".to_owned()),
+        return match roots.by_number(DeviceNumber::from_raw(stat.st_rdev)) {
+            Some(device) => ProbeResult::Facts(Box::new(collector.of_devices(&[device]))),
+            None => ProbeResult::Unknown("the device is not listed in /sys".to_owned()),
         };
     }
-    let Some(mount) = Mount::of(&fd) else {
-        return Seen::Unknown("the file system is not listed in /proc".to_owned());
+    let Some(mount) = Mount::containing(&fd) else {
+        return ProbeResult::Unknown("the file system is not listed in /proc".to_owned());
     };
     let mut facts = collector.of_mount(&mount);
     facts.files = Some(match sample {
         Some(path) => files::sample(path),
-        None => files::one(&fd),
+        None => files::sample_file(&fd),
     });
-    Seen::Facts(Box::new(facts))
+    ProbeResult::Facts(Box::new(facts))
 }
 
 /// Facts of every drive of this machine, whatever is on it.
 ///
 /// # Errors
 /// The system does not list them.
-fn all_drives() -> Result<Facts, Fault> {
-    let (roots, asker) = (Roots::system(), System);
-    let collector = Collector { roots: &roots, asker: &asker };
+fn all_drives() -> Result<Facts, LabError> {
+    let (roots, queries) = (Roots::system(), System);
+    let collector = Collector { roots: &roots, queries: &queries };
     let listed = crate::listing::list()?;
     let names = listed.iter().filter_map(|listed| listed.path.strip_prefix("/dev/"));
     let is_drive = |device: &BlockDevice| device.slaves().is_empty() && !device.name().starts_with("loop");

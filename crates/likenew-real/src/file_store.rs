@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use likenew_core::block_store::{BlockStore, Claim};
-use likenew_core::fault::Fault;
+use likenew_core::block_store::{BlockStore, LeaseState};
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags, fgetxattr, fsync,
@@ -24,10 +24,10 @@ use rustix::io::Errno;
 
 use self::times::Times;
 use crate::clock::Monotonic;
-use crate::direct::Direct;
-use crate::fault::not_possible;
+use crate::direct_io::DirectIo;
 use crate::in_use::{Target, use_by_system};
-use crate::lease::{Lease, NoLease, patience};
+use crate::lab_error::not_possible;
+use crate::lease::{Lease, LeaseError, patience};
 use crate::raw_store::RawStore;
 use crate::scratch::open_folder;
 
@@ -43,17 +43,17 @@ pub struct FileStore {
     raw: RawStore,
     identity: String,
     ranges: Vec<Range<u64>>,
-    left_out: Vec<LeftOut>,
+    skips: Vec<SkippedRange>,
     times: Times,
 }
 
 /// A part of a file that is better left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedRange {
     /// Which bytes of the file.
     pub place: Range<u64>,
     /// Why, in words.
-    pub why: &'static str,
+    pub reason: &'static str,
 }
 
 impl FileStore {
@@ -62,7 +62,7 @@ impl FileStore {
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
-    pub fn take(path: &Path) -> Result<Self, Fault> {
+    pub fn take(path: &Path) -> Result<Self, LabError> {
         let Some(name) = path.file_name() else { return Err(refusal(path, "it is no regular file")) };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::take_from(open_folder(folder)?, folder, Path::new(name))
@@ -73,37 +73,37 @@ impl FileStore {
     ///
     /// # Errors
     /// As [`FileStore::take`].
-    pub fn take_from(folder: impl AsFd, shown: &Path, name: &Path) -> Result<Self, Fault> {
+    pub fn take_from(folder: impl AsFd, shown: &Path, name: &Path) -> Result<Self, LabError> {
         let path = &shown.join(name);
         // To open a device or a pipe may do something: what is there is looked at first, and that very thing is opened then.
         let found =
             openat2(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), STAY)
                 .map_err(|errno| not_found(path, errno))?;
-        let seen = look(&found, path)?;
-        check_kind(path, &seen)?;
+        let statx = probe(&found, path)?;
+        check_kind(path, &statx)?;
         let flags = OFlags::RDWR | OFlags::NOATIME | OFlags::CLOEXEC | OFlags::NOCTTY;
         let same = format!("/proc/self/fd/{}", found.as_raw_fd());
-        let (fd, direct) = Direct::open(|more| rustix::fs::open(&*same, flags | more, Mode::empty()))
+        let (fd, direct) = DirectIo::open(|more| rustix::fs::open(&*same, flags | more, Mode::empty()))
             .map_err(|errno| not_opened(path, errno))?;
         drop(found);
         let capability = fgetxattr(&fd, "security.capability", &mut [0; 64][..]);
         if !matches!(capability, Err(Errno::NODATA | Errno::NOTSUP)) {
             return Err(refusal(path, "it is a program with capabilities, which every write takes away"));
         }
-        let device = makedev(seen.stx_dev_major, seen.stx_dev_minor);
-        if let Some(reason) = use_by_system(&Target::file(device, seen.stx_ino, seen.stx_size)) {
-            return Err(refusal(path, &reason));
+        let device = makedev(statx.stx_dev_major, statx.stx_dev_minor);
+        if let Some(refusal_text) = use_by_system(&Target::file(device, statx.stx_ino, statx.stx_size)) {
+            return Err(refusal(path, &refusal_text));
         }
         let clock = Monotonic::start();
         // From here on it cannot be opened or cut off without our being asked.
-        let lease = lease(&fd, clock).map_err(|why| refusal(path, why))?;
-        let stat = look(&fd, path)?;
+        let lease = lease(&fd, clock).map_err(|reason| refusal(path, reason))?;
+        let stat = probe(&fd, path)?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
-        if number(&stat) != number(&seen) {
+        if number(&stat) != number(&statx) {
             return Err(refusal(path, "it became another file while it was checked; start again"));
         }
         let bytes = stat.stx_size - stat.stx_size % u64::from(direct.block);
-        let (ranges, left_out) = ranges::alone(&fd, path, stat.stx_size, bytes, direct.block)?;
+        let (ranges, skips) = ranges::unshared_ranges(&fd, path, stat.stx_size, bytes, direct.block)?;
         Ok(Self {
             path: path.clone(),
             lease,
@@ -112,8 +112,8 @@ impl FileStore {
             identity: identity(&fd, &stat),
             raw: RawStore::new(fd, direct, bytes),
             ranges,
-            left_out,
-            times: Times::of(&stat),
+            skips,
+            times: Times::from_stat(&stat),
         })
     }
 
@@ -128,8 +128,8 @@ impl FileStore {
     }
 
     /// What of its data cannot.
-    pub fn left_out(&self) -> &[LeftOut] {
-        &self.left_out
+    pub fn skips(&self) -> &[SkippedRange] {
+        &self.skips
     }
 
     /// Its times as a text, for whoever goes on after a cut.
@@ -146,7 +146,7 @@ impl FileStore {
     ///
     /// # Errors
     /// The text is none of those.
-    pub fn is_as_old_as(&self, noted: &str) -> Result<bool, Fault> {
+    pub fn is_as_old_as(&self, noted: &str) -> Result<bool, LabError> {
         let times = Times::parse(noted).ok_or_else(|| {
             refusal(&self.path, "the times that were noted for it can not be read: its journal is damaged")
         })?;
@@ -155,15 +155,15 @@ impl FileStore {
 
     /// Whether somebody is waiting to open it: stop, and give it back. They wait for up to 45 s (/proc/sys/fs/lease-break-time).
     pub fn is_wanted(&mut self) -> bool {
-        self.claim() != Claim::Held
+        self.lease_state() != LeaseState::Active
     }
 
     /// Lets go of it, with everything that was written durable. Its times were put back after each write.
     ///
     /// # Errors
     /// The system's.
-    pub fn give_back(mut self) -> Result<(), Fault> {
-        self.finish().map_err(Fault::system(format!("flush {}", self.path.display())))
+    pub fn give_back(mut self) -> Result<(), LabError> {
+        self.finish().map_err(LabError::system(format!("flush {}", self.path.display())))
     }
 
     /// Whether nobody else can have opened it yet: the system has others wait for a while before it takes the lease away, and that while began
@@ -177,7 +177,7 @@ impl FileStore {
     /// Puts the times back after a write of ours. A file that somebody else may have written to keeps the time that it has, or gets the present
     /// one: whoever looks for changes by times (rsync, make) has to see theirs.
     fn restore_times(&mut self) -> io::Result<()> {
-        self.claim();
+        self.lease_state();
         if !self.is_ours() {
             return Ok(());
         }
@@ -192,7 +192,7 @@ impl FileStore {
     /// Takes over times that somebody has set since, which needs no opening of the file.
     fn follow_times(&mut self) -> io::Result<()> {
         let stat = statx(&self.raw, "", AtFlags::EMPTY_PATH, FLAGS)?;
-        self.times = Times::of(&stat);
+        self.times = Times::from_stat(&stat);
         Ok(())
     }
 }
@@ -212,9 +212,9 @@ impl BlockStore for FileStore {
 
     /// Refuses with [`io::ErrorKind::ResourceBusy`], and writes nothing, once somebody wants to open the file.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.claim() != Claim::Held {
-            let why = format!("another program wants to open {}", self.path.display());
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+        if self.lease_state() != LeaseState::Active {
+            let reason = format!("another program wants to open {}", self.path.display());
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
         }
         self.follow_times()?;
         let written = self.raw.write_at(offset, bytes);
@@ -227,16 +227,16 @@ impl BlockStore for FileStore {
         self.raw.flush()
     }
 
-    fn claim(&mut self) -> Claim {
+    fn lease_state(&mut self) -> LeaseState {
         // The clock first: whoever comes after the answer comes after it, too.
         let now = self.clock.now();
         if self.lease.is_held() {
             self.held_at = now;
-            Claim::Held
+            LeaseState::Active
         } else if self.is_ours() {
-            Claim::Wanted
+            LeaseState::BreakRequested
         } else {
-            Claim::Lost
+            LeaseState::Lost
         }
     }
 
@@ -259,7 +259,7 @@ const MARGIN: Duration = Duration::from_secs(2);
 const LEASE_TRIES: u32 = 5;
 const LEASE_REST: Nanos = Nanos::from_millis(2);
 
-fn look(file: &OwnedFd, path: &Path) -> Result<Statx, Fault> {
+fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, LabError> {
     statx(file, "", AtFlags::EMPTY_PATH, FLAGS).map_err(|errno| not_possible("look at", path, errno))
 }
 
@@ -267,36 +267,36 @@ fn look(file: &OwnedFd, path: &Path) -> Result<Statx, Fault> {
 fn lease(file: &OwnedFd, clock: Monotonic) -> Result<Lease, &'static str> {
     let mut taken = Lease::take(file);
     for _ in 1..LEASE_TRIES {
-        if !matches!(taken, Err(NoLease::Taken)) {
+        if !matches!(taken, Err(LeaseError::Taken)) {
             break;
         }
         clock.rest(clock.now() + LEASE_REST);
         taken = Lease::take(file);
     }
-    taken.map_err(|why| match why {
-        NoLease::Taken => "another program has it open, runs it or has it mapped; end that first",
-        NoLease::NotOwner => "only its owner and root may hold it against others while it is rewritten",
-        NoLease::Unknown => {
+    taken.map_err(|reason| match reason {
+        LeaseError::Taken => "another program has it open, runs it or has it mapped; end that first",
+        LeaseError::NotOwner => "only its owner and root may hold it against others while it is rewritten",
+        LeaseError::Unknown => {
             "its file system can not hold it against others while it is rewritten; copy it instead"
         }
     })
 }
 
-fn check_kind(path: &Path, seen: &Statx) -> Result<(), Fault> {
-    let refuse = |why: &str| Err(refusal(path, why));
-    match FileType::from_raw_mode(seen.stx_mode.into()) {
+fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
+    let refuse = |reason: &str| Err(refusal(path, reason));
+    match FileType::from_raw_mode(statx.stx_mode.into()) {
         FileType::RegularFile => {}
         FileType::Symlink => return refuse("it is a symbolic link; give the file that it leads to"),
         _ => return refuse("it is no regular file"),
     }
-    if seen.stx_size == 0 {
+    if statx.stx_size == 0 {
         return refuse("it is empty");
     }
     // Set-user-ID and set-group-ID.
-    if seen.stx_mode & 0o6000 != 0 {
+    if statx.stx_mode & 0o6000 != 0 {
         return refuse("it runs with the rights of its owner, which a write may take away");
     }
-    let told = [
+    let text = [
         (StatxAttributes::IMMUTABLE, "it is immutable; allow changes first (chattr -i)"),
         (StatxAttributes::APPEND, "it may only be appended to; allow changes first (chattr -a)"),
         (StatxAttributes::VERITY, "fs-verity protects it from any change"),
@@ -305,13 +305,13 @@ fn check_kind(path: &Path, seen: &Statx) -> Result<(), Fault> {
             "its file system compresses it, so what is written lies elsewhere and may be shorter or longer; copy it instead",
         ),
     ];
-    match told.into_iter().find(|(attribute, _)| seen.stx_attributes.contains(*attribute)) {
-        Some((_, why)) => refuse(why),
+    match text.into_iter().find(|(attribute, _)| statx.stx_attributes.contains(*attribute)) {
+        Some((_, reason)) => refuse(reason),
         None => Ok(()),
     }
 }
 
-fn not_opened(path: &Path, errno: Errno) -> Fault {
+fn not_opened(path: &Path, errno: Errno) -> LabError {
     match errno {
         Errno::TXTBSY => refusal(path, "it is a program that runs, or serves as swap; end that first"),
         Errno::PERM => refusal(path, "only its owner and root may do this without leaving a time of access"),
@@ -319,7 +319,7 @@ fn not_opened(path: &Path, errno: Errno) -> Fault {
     }
 }
 
-fn not_found(path: &Path, errno: Errno) -> Fault {
+fn not_found(path: &Path, errno: Errno) -> LabError {
     match errno {
         Errno::LOOP => refusal(path, "a part of its name is a symbolic link; give the file that it leads to"),
         Errno::XDEV => refusal(path, "its name leads out of the folder, or to another file system"),
@@ -348,8 +348,8 @@ fn generation(file: &OwnedFd) -> Option<u32> {
     unsafe { rustix::ioctl::ioctl(file, getter) }.ok().map(|number| number as u32)
 }
 
-fn refusal(path: &Path, why: &str) -> Fault {
-    Fault::Refused(format!("{} is not rewritten: {why}. Nothing was changed", path.display()))
+fn refusal(path: &Path, reason: &str) -> LabError {
+    LabError::Refused(format!("{} is not rewritten: {reason}. Nothing was changed", path.display()))
 }
 
 #[cfg(test)]

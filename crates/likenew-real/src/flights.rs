@@ -1,7 +1,7 @@
 //! What is in flight on a lane, and the checks that keep a mistake of ours from reaching the kernel.
 
-use likenew_core::fault::Fault;
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::target::Geometry;
 
 /// The I/O in every slot.
@@ -58,7 +58,7 @@ impl Flights {
     /// # Panics
     /// Its slot is in flight, or it does not fit the drive's geometry or its buffer: all of them mistakes of the caller.
     #[inline]
-    pub(crate) fn leave(&mut self, io: &Io) -> Result<(), Fault> {
+    pub(crate) fn leave(&mut self, io: &Io) -> Result<(), LabError> {
         if !self.writable && matches!(io.op, Op::Write | Op::Trim) {
             return Err(read_only(io));
         }
@@ -114,8 +114,8 @@ pub(crate) fn outcome(io: &Io, answer: i32) -> Outcome {
 }
 
 #[cold]
-fn read_only(io: &Io) -> Fault {
-    Fault::Refused(format!(
+fn read_only(io: &Io) -> LabError {
+    LabError::Refused(format!(
         "a {} at byte {} was refused: this target is open for reading only; to measure writes, give a folder on it, \
          where likenew uses files of its own",
         io.op, io.offset
@@ -164,8 +164,11 @@ mod tests {
 
     #[test]
     fn what_may_only_be_read_is_not_written() {
-        let fault = flights(false).leave(&io(Op::Trim, 0, 512)).unwrap_err();
-        assert!(matches!(fault, Fault::Refused(_)) && fault.to_string().contains("give a folder"), "{fault}");
+        let lab_error = flights(false).leave(&io(Op::Trim, 0, 512)).unwrap_err();
+        assert!(
+            matches!(lab_error, LabError::Refused(_)) && lab_error.to_string().contains("give a folder"),
+            "{lab_error}"
+        );
         flights(false).leave(&io(Op::Flush, 0, 0)).unwrap();
     }
 

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use likenew_core::drive::Kind;
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::exact_size;
 use rustix::fs::{Mode, OFlags, openat};
 
-use crate::direct::Direct;
+use crate::direct_io::DirectIo;
 use crate::drive::RealDrive;
 use crate::engine::{Carrier, Engine};
-use crate::fault::not_possible;
-use crate::identify::{About, resolve};
+use crate::identify::{DeviceInfo, resolve};
+use crate::lab_error::not_possible;
 use crate::scratch::{DIRECTORY, MARKER, Scratch, open_folder};
 use crate::space::Space;
 use crate::table::{FileTable, check_descriptors};
@@ -22,21 +22,21 @@ use crate::table::{FileTable, check_descriptors};
 ///
 /// # Errors
 /// A sentence, when there are none or too many.
-fn layout_bytes(layout: Layout) -> Result<u64, Fault> {
+fn layout_bytes(layout: Layout) -> Result<u64, LabError> {
     let Layout { files, file_bytes } = layout;
     let bytes = u64::from(files).checked_mul(file_bytes).filter(|bytes| (1..1 << 62).contains(bytes));
     bytes.ok_or_else(|| {
-        Fault::Unsuitable(format!(
+        LabError::Unsuitable(format!(
             "{files} files of {file_bytes} bytes are no layout: give at least one file with bytes"
         ))
     })
 }
 
-fn check_block(layout: Layout, block: u32, folder: &Path) -> Result<(), Fault> {
+fn check_block(layout: Layout, block: u32, folder: &Path) -> Result<(), LabError> {
     if layout.file_bytes.is_multiple_of(u64::from(block)) {
         return Ok(());
     }
-    Err(Fault::Unsuitable(format!(
+    Err(LabError::Unsuitable(format!(
         "files of {} bytes are no multiple of the {} that {} is addressed in",
         layout.file_bytes,
         exact_size(block.into()),
@@ -53,9 +53,9 @@ pub(crate) fn open(
     layout: Layout,
     reserve: Option<u64>,
     engine: Engine,
-) -> Result<RealDrive<FileTable>, Fault> {
+) -> Result<RealDrive<FileTable>, LabError> {
     if folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists() {
-        return Err(Fault::Unsuitable(format!(
+        return Err(LabError::Unsuitable(format!(
             "{} is a scratch folder of likenew itself: give the folder that it lies in",
             folder.display()
         )));
@@ -63,17 +63,17 @@ pub(crate) fn open(
     let carrier = Carrier::choose(engine)?;
     let capacity = layout_bytes(layout)?;
     check_descriptors(layout.files.into())?;
-    let space = Space::of(open_folder(folder)?, folder, reserve)?;
+    let space = Space::query(open_folder(folder)?, folder, reserve)?;
     space.check(capacity, folder)?;
     let scratch = Scratch::create(folder)?;
     let open_marker = |flags| openat(scratch.directory(), MARKER, OFlags::CLOEXEC | flags, Mode::empty());
     let (_, direct) =
-        Direct::open(open_marker).map_err(|errno| not_possible("open a file in", scratch.path(), errno))?;
+        DirectIo::open(open_marker).map_err(|errno| not_possible("open a file in", scratch.path(), errno))?;
     check_block(layout, direct.block, folder)?;
-    let mut about = About::of_mount(scratch.directory());
-    about.add_resolution(folder, &resolve(folder));
-    about.caveats.extend(direct.caveat());
-    about.facts.push(("files".into(), format!("{} × {}", layout.files, exact_size(layout.file_bytes))));
+    let mut info = DeviceInfo::of_mount(scratch.directory());
+    info.add_resolution(folder, &resolve(folder));
+    info.caveats.extend(direct.caveat());
+    info.facts.push(("files".into(), format!("{} × {}", layout.files, exact_size(layout.file_bytes))));
     let geometry = Geometry {
         capacity,
         block: direct.block,
@@ -84,5 +84,5 @@ pub(crate) fn open(
         clock: Clock::Wall,
     };
     let table = FileTable::new(scratch, geometry, direct.flags, space.reserve_bytes)?;
-    Ok(RealDrive::new(folder, Kind::Folder, table, carrier, about))
+    Ok(RealDrive::new(folder, Kind::Folder, table, carrier, info))
 }

@@ -31,7 +31,7 @@ pub struct FolderTimes {
     events: OwnedFd,
     modified: Timespec,
     /// What of ours is there.
-    own: HashSet<Vec<u8>>,
+    own_names: HashSet<Vec<u8>>,
     is_foreign: bool,
 }
 
@@ -39,7 +39,7 @@ impl FolderTimes {
     /// Of a folder, before anything of ours is made in it. None where nobody tells of its changes, such as on network file systems.
     pub fn watch(folder: impl AsFd) -> Option<Self> {
         let folder = folder.as_fd().try_clone_to_owned().ok()?;
-        let kind = Mount::of(&folder)?.kind;
+        let kind = Mount::containing(&folder)?.kind;
         if !LOCAL.contains(&&*kind) {
             return None;
         }
@@ -52,13 +52,13 @@ impl FolderTimes {
         // What comes before this is in it, and told besides.
         let stat = statx(&folder, "", AtFlags::EMPTY_PATH, StatxFlags::MTIME).ok()?;
         let modified = Timespec { tv_sec: stat.stx_mtime.tv_sec, tv_nsec: stat.stx_mtime.tv_nsec.into() };
-        Some(Self { folder, events, modified, own: HashSet::new(), is_foreign: false })
+        Some(Self { folder, events, modified, own_names: HashSet::new(), is_foreign: false })
     }
 
     /// Puts the time back, if all that has changed in the folder are names of ours that are gone again. Whether it did.
     pub fn restore(mut self) -> bool {
-        self.hear(false);
-        if self.is_foreign || !self.own.is_empty() {
+        self.read_events(false);
+        if self.is_foreign || !self.own_names.is_empty() {
             return false;
         }
         let leave = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
@@ -69,7 +69,7 @@ impl FolderTimes {
         if !set(self.modified) {
             return false;
         }
-        self.hear(true);
+        self.read_events(true);
         if !self.is_foreign {
             return true;
         }
@@ -79,7 +79,7 @@ impl FolderTimes {
     }
 
     /// Takes in what has happened; `has_set` says that we have set a time ourselves.
-    fn hear(&mut self, has_set: bool) {
+    fn read_events(&mut self, has_set: bool) {
         let mut buffer = [MaybeUninit::uninit(); EVENT_BYTES];
         let mut reader = Reader::new(&self.events, &mut buffer);
         loop {
@@ -105,9 +105,9 @@ impl FolderTimes {
             if name != DIRECTORY.as_bytes() && !name.starts_with(OWN_PREFIX) {
                 self.is_foreign = true;
             } else if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-                self.own.insert(name);
+                self.own_names.insert(name);
             } else {
-                self.own.remove(&name);
+                self.own_names.remove(&name);
             }
         }
     }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::scratch::{Scratch, open_folder};
 
-    fn modified(path: &Path) -> SystemTime {
+    fn modified_at(path: &Path) -> SystemTime {
         fs::metadata(path).unwrap().modified().unwrap()
     }
 
@@ -146,11 +146,11 @@ mod tests {
         drop(scratch.create_file(0).unwrap());
         fs::write(folder.path().join(".likenew-refresh-journal"), "").unwrap();
         fs::remove_file(folder.path().join(".likenew-refresh-journal")).unwrap();
-        assert_ne!(modified(folder.path()), long_ago);
+        assert_ne!(modified_at(folder.path()), long_ago);
         scratch.remove().unwrap();
-        assert_eq!(modified(folder.path()), long_ago);
+        assert_eq!(modified_at(folder.path()), long_ago);
         drop(Scratch::create(folder.path()).unwrap());
-        assert_eq!(modified(folder.path()), long_ago);
+        assert_eq!(modified_at(folder.path()), long_ago);
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
             let scratch = Scratch::create(folder.path()).unwrap();
             change(folder.path());
             scratch.remove().unwrap();
-            assert!(modified(folder.path()) > long_ago);
+            assert!(modified_at(folder.path()) > long_ago);
         }
     }
 
@@ -183,6 +183,6 @@ mod tests {
         fs::write(&old, "newer").unwrap();
         fs::set_permissions(&old, fs::Permissions::from_mode(0o600)).unwrap();
         scratch.remove().unwrap();
-        assert_eq!(modified(folder.path()), long_ago);
+        assert_eq!(modified_at(folder.path()), long_ago);
     }
 }

@@ -8,8 +8,8 @@ use std::os::fd::OwnedFd;
 use likenew_core::facts::Fact;
 
 use crate::consent::{mend_sums, partition_table};
-use crate::facts::fuzzed;
-pub use crate::facts::fuzzed::FuzzedMachine;
+use crate::facts::fuzz_machine;
+pub use crate::facts::fuzz_machine::FuzzMachine;
 use crate::file_store::times::fuzzed_times;
 use crate::mounts::Mount;
 use crate::standards::{ata, nvme, scsi};
@@ -37,7 +37,7 @@ pub fn ata(parts: &[Vec<u8>]) -> bool {
 /// Identify Controller, Identify Namespace, and what a format would be made of them.
 pub fn nvme(parts: &[Vec<u8>]) -> bool {
     let (controller, namespace) = (part(parts, 0), part(parts, 1));
-    crate::erase::format::fuzzed(controller, namespace);
+    crate::erase::format::fuzz_parse(controller, namespace);
     let Some(found) = nvme::Controller::parse(controller) else { return false };
     let _ = (found.temperature_limits_c(), found.host_memory_bytes(), found.sanitize(), found.trims());
     nvme::Namespace::parse(namespace).is_some_and(|namespace| {
@@ -60,17 +60,17 @@ pub fn scsi(parts: &[Vec<u8>]) -> bool {
 
 /// smartctl's JSON.
 pub fn smartctl(parts: &[Vec<u8>]) -> bool {
-    fuzzed::smartctl(Fact::known(part(parts, 0).to_vec(), "fuzzed"))
+    fuzz_machine::smartctl(Fact::new(part(parts, 0).to_vec(), "fuzzed"))
 }
 
 /// The database of drives of smartmontools.
 pub fn drive_database(parts: &[Vec<u8>]) -> bool {
-    std::str::from_utf8(part(parts, 0)).is_ok_and(fuzzed::drive_database)
+    std::str::from_utf8(part(parts, 0)).is_ok_and(fuzz_machine::drive_database)
 }
 
 /// The kernel's log.
 pub fn kernel_log(parts: &[Vec<u8>]) -> bool {
-    fuzzed::kernel_log(part(parts, 0))
+    fuzz_machine::kernel_log(part(parts, 0))
 }
 
 /// A device's counters, the table of mounts, and the time of processors.
@@ -86,7 +86,7 @@ pub fn proc(parts: &[Vec<u8>]) -> bool {
 pub fn tracefs(parts: &[Vec<u8>]) -> bool {
     let texts: Vec<&str> = (0..3).filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect();
     let [head, issue, complete] = texts[..] else { return false };
-    tracefs::fuzzed(head, issue, complete, part(parts, 3))
+    tracefs::fuzz_parse(head, issue, complete, part(parts, 3))
 }
 
 /// /proc/swaps, `maps`, `fdinfo` and `stat` of a process, and /proc/locks.

@@ -10,7 +10,7 @@ use crate::mounts::{DeviceNumber, Mount};
 
 /// What the system knows of a place or device without root and without asking the drive. What is unknown stays out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct About {
+pub(crate) struct DeviceInfo {
     pub(crate) model: Option<String>,
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) caveats: Vec<String>,
@@ -18,38 +18,38 @@ pub(crate) struct About {
     pub(crate) counters: CounterSource,
 }
 
-impl About {
+impl DeviceInfo {
     /// Of what holds an open file or folder.
     pub(crate) fn of_mount(fd: impl AsFd) -> Self {
-        let mut about = Self::default();
-        let Some(mount) = Mount::of(fd) else {
-            about.caveats.push("the file system is unknown: /proc is missing or does not list it".into());
-            return about;
+        let mut info = Self::default();
+        let Some(mount) = Mount::containing(fd) else {
+            info.caveats.push("the file system is unknown: /proc is missing or does not list it".into());
+            return info;
         };
-        about.fact("file system", &mount.kind);
-        about.fact("mounted from", &mount.source.to_string_lossy());
-        about.fact("mount options", &mount.options);
-        about.caveats.extend(file_system_caveat(&mount.kind, &mount.options));
-        about.counters = CounterSource::of_mount(&mount);
-        if about.counters.names().len() > 1 {
-            about.fact("devices", &about.counters.names().join(", "));
+        info.fact("file system", &mount.kind);
+        info.fact("mounted from", &mount.source.to_string_lossy());
+        info.fact("mount options", &mount.options);
+        info.caveats.extend(file_system_caveat(&mount.kind, &mount.options));
+        info.counters = CounterSource::of_mount(&mount);
+        if info.counters.names().len() > 1 {
+            info.fact("devices", &info.counters.names().join(", "));
         }
         // A file system of several devices has a number of its own; its source is then one of them.
-        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
-        if let Some(device) = BlockDevice::numbered(mount.device).or_else(by_source) {
-            about.add_device(&device);
+        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
+        if let Some(device) = BlockDevice::by_number(mount.device).or_else(by_source) {
+            info.add_device(&device);
         }
-        about
+        info
     }
 
     /// Of a block device.
     pub(crate) fn of_device(number: DeviceNumber) -> Self {
-        let mut about = Self::default();
-        if let Some(device) = BlockDevice::numbered(number) {
-            about.counters = CounterSource::of_device(&device);
-            about.add_device(&device);
+        let mut info = Self::default();
+        if let Some(device) = BlockDevice::by_number(number) {
+            info.counters = CounterSource::of_device(&device);
+            info.add_device(&device);
         }
-        about
+        info
     }
 
     /// Says where a path leads, when that is not where it seems to.
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_plain_drive_is_said() {
+    fn what_is_no_plain_drive_is_reported() {
         for (kind, options, word) in [
             ("tmpfs", "rw", "memory"),
             ("overlay", "rw", "layered"),
@@ -208,10 +208,10 @@ mod tests {
 
     #[test]
     fn this_folder_is_on_a_known_file_system() {
-        let about = About::of_mount(std::fs::File::open(env!("CARGO_MANIFEST_DIR")).unwrap());
+        let info = DeviceInfo::of_mount(std::fs::File::open(env!("CARGO_MANIFEST_DIR")).unwrap());
         assert!(
-            about.facts.iter().any(|(name, value)| name == "file system" && !value.is_empty()),
-            "{about:?}"
+            info.facts.iter().any(|(name, value)| name == "file system" && !value.is_empty()),
+            "{info:?}"
         );
     }
 }

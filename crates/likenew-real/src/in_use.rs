@@ -16,14 +16,14 @@
 mod claims;
 mod overlaps;
 mod snapshot;
-mod stand;
+mod system_devices;
 
 use std::ops::Range;
 
 pub(crate) use self::claims::Claims;
 use self::overlaps::Overlaps;
 use self::snapshot::Snapshot;
-pub(crate) use self::stand::{add_with_what_is_below, below, below_loop};
+pub(crate) use self::system_devices::{add_with_lower_devices, below_loop, lower_device};
 use crate::block::BlockDevice;
 use crate::loop_device::Store;
 
@@ -58,22 +58,24 @@ impl Target {
 pub(crate) fn use_of(target: &Target) -> Option<String> {
     let snapshot = match Snapshot::now() {
         Ok(snapshot) => snapshot,
-        Err(why) => return Some(unknown_use(&why)),
+        Err(reason) => return Some(unknown_use(&reason)),
     };
-    let overlaps = Overlaps::of(&snapshot, target);
+    let overlaps = Overlaps::find(&snapshot, target);
     overlaps.structural_use().or_else(|| overlaps.program())
 }
 
 /// The same of what no program can have open: it is held against all of them.
 pub(crate) fn use_by_system(target: &Target) -> Option<String> {
     match Snapshot::now() {
-        Ok(snapshot) => Overlaps::of(&snapshot, target).structural_use(),
-        Err(why) => Some(unknown_use(&why)),
+        Ok(snapshot) => Overlaps::find(&snapshot, target).structural_use(),
+        Err(reason) => Some(unknown_use(&reason)),
     }
 }
 
-fn unknown_use(why: &str) -> String {
-    format!("whether somebody uses it is not known, as {why}; mount /proc and /sys first, or run it as root")
+fn unknown_use(reason: &str) -> String {
+    format!(
+        "whether somebody uses it is not known, as {reason}; mount /proc and /sys first, or run it as root"
+    )
 }
 
 #[cfg(test)]

@@ -7,24 +7,24 @@ use crate::block::BlockDevice;
 /// Told by its name, its identifier, and what it hangs on.
 pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     let name = device.name();
-    let numbered = |prefix: &str| {
+    let by_number = |prefix: &str| {
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     if device.is_partition() {
         LayerKind::Partition
     } else if ["dm/name", "dm/uuid"].iter().any(|name| device.attribute(name).is_some()) {
         mapping_kind(device)
-    } else if device.attribute("md/level").is_some() || numbered("md") {
+    } else if device.attribute("md/level").is_some() || by_number("md") {
         LayerKind::Array
-    } else if numbered("bcache") {
+    } else if by_number("bcache") {
         LayerKind::Cache
-    } else if device.attribute("loop/backing_file").is_some() || numbered("loop") {
+    } else if device.attribute("loop/backing_file").is_some() || by_number("loop") {
         LayerKind::Loop
-    } else if ["ram", "zram", "brd"].into_iter().any(numbered) {
+    } else if ["ram", "zram", "brd"].into_iter().any(by_number) {
         LayerKind::Memory
-    } else if ["nbd", "rbd", "drbd"].into_iter().any(numbered) || device.hangs_on("session") {
+    } else if ["nbd", "rbd", "drbd"].into_iter().any(by_number) || device.is_behind("session") {
         LayerKind::Network
-    } else if device.hangs_on("usb") {
+    } else if device.is_behind("usb") {
         LayerKind::UsbDisk
     } else if matches!(device.bus().as_deref(), Some("virtio" | "xen" | "vmbus")) {
         LayerKind::VirtualDisk

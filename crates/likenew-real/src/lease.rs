@@ -16,7 +16,7 @@ pub(crate) struct Lease(OwnedFd);
 
 /// Why there is no lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoLease {
+pub(crate) enum LeaseError {
     /// Somebody else has the file open, runs it or has it mapped.
     Taken,
     /// Only the owner of the file and root are given one.
@@ -30,17 +30,17 @@ impl Lease {
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) fn take(file: impl AsFd) -> Result<Self, NoLease> {
+    pub(crate) fn take(file: impl AsFd) -> Result<Self, LeaseError> {
         // A copy of the descriptor is the same open file, so the lease is held as long as either.
-        let copy = file.as_fd().try_clone_to_owned().map_err(|_| NoLease::Unknown)?;
+        let copy = file.as_fd().try_clone_to_owned().map_err(|_| LeaseError::Unknown)?;
         // First the signal: whoever comes right after the lease was given would send the default one.
         let taken =
             call(&copy, F_SETSIG, libc::SIGURG).and_then(|_| call(&copy, libc::F_SETLEASE, libc::F_WRLCK));
         match taken {
             Ok(_) => Ok(Self(copy)),
-            Err(libc::EAGAIN) => Err(NoLease::Taken),
-            Err(libc::EACCES) => Err(NoLease::NotOwner),
-            Err(_) => Err(NoLease::Unknown),
+            Err(libc::EAGAIN) => Err(LeaseError::Taken),
+            Err(libc::EACCES) => Err(LeaseError::NotOwner),
+            Err(_) => Err(LeaseError::Unknown),
         }
     }
 
@@ -93,7 +93,7 @@ mod tests {
         let file = File::options().read(true).write(true).open(&path).unwrap();
         let lease = match Lease::take(&file) {
             Ok(lease) => lease,
-            Err(why) => return eprintln!("SKIPPED: no lease here: {why:?}"),
+            Err(reason) => return eprintln!("SKIPPED: no lease here: {reason:?}"),
         };
         assert_eq!(signal(&file), libc::SIGURG);
         assert!(lease.is_held());

@@ -3,15 +3,15 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::amount;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::consent::lock_patiently;
-use crate::fault::{failed, not_possible};
+use crate::lab_error::{io_error, not_possible};
 use crate::scratch::{
-    DIRECTORY, MARKER, MARKER_LINE, PROCESS, Removed, list, open_directory, open_folder, remove_ours,
+    DIRECTORY, MARKER, MARKER_LINE, PROCESS, RemovalReport, list, open_directory, open_folder, remove_ours,
 };
 
 /// A scratch directory with our marker whose run is no more.
@@ -34,7 +34,7 @@ impl Leftover {
     /// # Errors
     /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch directory at
     /// all.
-    pub fn find(folder: &Path) -> Result<Option<Self>, Fault> {
+    pub fn find(folder: &Path) -> Result<Option<Self>, LabError> {
         Ok(Self::open(folder)?.map(|open| open.leftover))
     }
 
@@ -43,35 +43,35 @@ impl Leftover {
     ///
     /// # Errors
     /// Another run holds it by now, or something could not be removed.
-    pub fn remove(self) -> Result<Removed, Fault> {
-        let Some(open) = Self::open(&self.folder)? else { return Ok(Removed::default()) };
+    pub fn remove(self) -> Result<RemovalReport, LabError> {
+        let Some(open) = Self::open(&self.folder)? else { return Ok(RemovalReport::default()) };
         if open.locked.is_none() {
             // Should a run be about to put its marker there, it is not empty any more, and stays.
             return match unlinkat(&open.folder, DIRECTORY, AtFlags::REMOVEDIR) {
-                Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(Removed::default()),
-                Err(errno) => Err(failed(format!("remove the folder {}", self.path.display()))(errno)),
+                Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(RemovalReport::default()),
+                Err(errno) => Err(io_error(format!("remove the folder {}", self.path.display()))(errno)),
             };
         }
         remove_ours(&open.folder, &open.directory, &self.path)
     }
 
     /// Why nothing can be measured in the folder while this is there.
-    pub(crate) fn refusal(&self) -> Fault {
+    pub(crate) fn refusal(&self) -> LabError {
         let Self { path, files, bytes, started, .. } = self;
         let started = started.as_ref().map_or(String::new(), |date| format!(" of {date}"));
-        Fault::Refused(format!(
+        LabError::Refused(format!(
             "{} was left by an earlier run{started}, which did not come to removing it: {files} files, {}; let likenew remove it, or delete it yourself",
             path.display(),
             amount(*bytes)
         ))
     }
 
-    fn open(folder: &Path) -> Result<Option<Open>, Fault> {
+    fn open(folder: &Path) -> Result<Option<LockedLeftover>, LabError> {
         let path = folder.join(DIRECTORY);
         let folder_fd = open_folder(folder)?;
         let stat = match statat(&folder_fd, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(None),
-            stat => stat.map_err(failed(format!("look at {}", path.display())))?,
+            stat => stat.map_err(io_error(format!("look at {}", path.display())))?,
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             return Err(not_ours(&path, "is no folder"));
@@ -82,34 +82,34 @@ impl Leftover {
         };
         let found = match open_marker(&directory, &path) {
             // Whoever was cut off between making the directory and its marker, or between removing one and the other, leaves it empty.
-            Err(_) if is_empty(&directory).map_err(failed(format!("list {}", path.display())))? => None,
+            Err(_) if is_empty(&directory).map_err(io_error(format!("list {}", path.display())))? => None,
             found => Some(found?),
         };
         let Some((marker, text)) = found else {
             let leftover = Self { files: 0, bytes: 0, started: None, folder: folder.to_owned(), path };
-            return Ok(Some(Open { leftover, folder: folder_fd, directory, locked: None }));
+            return Ok(Some(LockedLeftover { leftover, folder: folder_fd, directory, locked: None }));
         };
         match lock_patiently(&marker) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 let process =
                     line_after(&text, PROCESS).map_or(String::new(), |id| format!(" (process {id})"));
-                return Err(Fault::Refused(format!(
+                return Err(LabError::Refused(format!(
                     "another likenew run{process} is measuring {}: wait until it has ended",
                     folder.display()
                 )));
             }
-            Err(errno) => return Err(failed(format!("lock {}", path.join(MARKER).display()))(errno)),
+            Err(errno) => return Err(io_error(format!("lock {}", path.join(MARKER).display()))(errno)),
         }
-        let listing = list(&directory).map_err(failed(format!("list {}", path.display())))?;
+        let listing = list(&directory).map_err(io_error(format!("list {}", path.display())))?;
         let leftover = Self {
-            files: listing.ours.len() as u64,
+            files: listing.own_files.len() as u64,
             bytes: listing.bytes(),
             started: line_after(&text, "started: "),
             folder: folder.to_owned(),
             path,
         };
-        Ok(Some(Open { leftover, folder: folder_fd, directory, locked: Some(marker) }))
+        Ok(Some(LockedLeftover { leftover, folder: folder_fd, directory, locked: Some(marker) }))
     }
 }
 
@@ -118,7 +118,7 @@ const NO_MARKER: &str = "has no marker of likenew in it";
 const MARKER_BYTES_MAX: usize = 4096;
 
 /// A leftover while it is looked at: nobody else can take it.
-struct Open {
+struct LockedLeftover {
     leftover: Leftover,
     folder: OwnedFd,
     directory: OwnedFd,
@@ -136,19 +136,19 @@ fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(true)
 }
 
-fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), Fault> {
+fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), LabError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let marker = match openat(directory, MARKER, flags, Mode::empty()) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(not_ours(path, NO_MARKER)),
         marker => marker.map_err(|errno| not_possible("read the marker in", path, errno))?,
     };
-    let stat = fstat(&marker).map_err(failed(format!("look at the marker in {}", path.display())))?;
+    let stat = fstat(&marker).map_err(io_error(format!("look at the marker in {}", path.display())))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(not_ours(path, NO_MARKER));
     }
     let mut text = vec![0; MARKER_BYTES_MAX];
     let length = rustix::io::read(&marker, &mut text)
-        .map_err(failed(format!("read the marker in {}", path.display())))?;
+        .map_err(io_error(format!("read the marker in {}", path.display())))?;
     let text = marker_text(&text[..length]).ok_or_else(|| not_ours(path, NO_MARKER))?;
     Ok((marker, text))
 }
@@ -174,8 +174,8 @@ fn line_after(text: &str, key: &str) -> Option<String> {
     Some(line.chars().filter(|c| !c.is_control()).take(40).collect())
 }
 
-fn not_ours(path: &Path, what: &str) -> Fault {
-    Fault::Refused(format!(
+fn not_ours(path: &Path, what: &str) -> LabError {
+    LabError::Refused(format!(
         "{} is in the way and {what}, so likenew does not touch it: move it away, or measure another folder",
         path.display()
     ))

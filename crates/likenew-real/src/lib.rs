@@ -10,12 +10,11 @@
 
 #[allow(unsafe_code, reason = "submission entries carry addresses that the kernel uses")]
 pub mod added_latency;
-pub mod apart;
-pub mod attention;
 pub mod boot;
 pub mod clock;
 pub mod consent;
 pub mod device_store;
+pub mod disjoint;
 pub mod drive_lock;
 pub mod engine;
 pub mod erase;
@@ -38,6 +37,7 @@ pub mod seed;
 pub mod space;
 pub mod stable_id;
 pub mod tracefs;
+pub mod waiter;
 
 #[allow(unsafe_code, reason = "drives tell of themselves by ioctls only")]
 mod ata_command;
@@ -46,15 +46,16 @@ mod block;
 mod buffers;
 mod counter_source;
 mod device;
-mod direct;
+mod direct_io;
 mod drive;
 mod drive_facts;
-mod fault;
 mod file;
 mod flights;
 mod health;
 mod identify;
+mod idle_lane;
 mod in_use;
+mod lab_error;
 mod layer_kind;
 #[allow(unsafe_code, reason = "no library in use here asks for leases")]
 mod lease;
@@ -67,7 +68,6 @@ mod openers;
 mod posix;
 mod processors;
 mod raw_store;
-mod rest;
 #[allow(
     unsafe_code,
     reason = "submission entries and registered buffers carry addresses that the kernel uses"
@@ -75,8 +75,8 @@ mod rest;
 mod ring;
 mod signature;
 #[cfg(test)]
-mod silent;
-mod single;
+mod silent_medium;
+mod single_file;
 mod standards;
 mod stat;
 mod table;

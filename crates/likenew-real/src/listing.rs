@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use serde::Serialize;
 
 use crate::block::BlockDevice;
@@ -10,7 +10,7 @@ use crate::mounts::{DeviceNumber, is_swap, mounted_at};
 
 /// A whole block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct DriveListing {
     /// As it is given: `/dev/sda`.
     pub path: String,
     /// Maker and model, where known.
@@ -27,15 +27,16 @@ pub struct Listed {
 ///
 /// # Errors
 /// The system does not list them.
-pub fn list() -> Result<Vec<Listed>, Fault> {
-    let folder = fs::read_dir("/sys/block").map_err(Fault::system("list the block devices in /sys/block"))?;
-    let mut all: Vec<Listed> =
-        folder.flatten().filter_map(|entry| listed(&entry.file_name().to_string_lossy())).collect();
+pub fn list() -> Result<Vec<DriveListing>, LabError> {
+    let folder =
+        fs::read_dir("/sys/block").map_err(LabError::system("list the block devices in /sys/block"))?;
+    let mut all: Vec<DriveListing> =
+        folder.flatten().filter_map(|entry| list_drive(&entry.file_name().to_string_lossy())).collect();
     all.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(all)
 }
 
-fn listed(name: &str) -> Option<Listed> {
+fn list_drive(name: &str) -> Option<DriveListing> {
     let (number, device) = device(&format!("/sys/block/{name}/dev"))?;
     // /sys counts in sectors of 512 bytes, whatever the device's own are.
     let sectors: u64 = device.attribute("size")?.parse().ok()?;
@@ -44,7 +45,7 @@ fn listed(name: &str) -> Option<Listed> {
         parts.iter().find_map(|part| use_of(DeviceNumber::parse(&part.attribute("dev")?)?, part))
     });
     let path = format!("/dev/{}", name.replace('!', "/"));
-    (sectors > 0).then(|| Listed {
+    (sectors > 0).then(|| DriveListing {
         path,
         model: device.model(),
         capacity_bytes: sectors * 512,
@@ -60,7 +61,7 @@ fn is_drive(device: &BlockDevice) -> bool {
 
 fn device(dev: &str) -> Option<(DeviceNumber, BlockDevice)> {
     let number = DeviceNumber::parse(fs::read_to_string(dev).ok()?.trim())?;
-    Some((number, BlockDevice::numbered(number)?))
+    Some((number, BlockDevice::by_number(number)?))
 }
 
 fn use_of(number: DeviceNumber, device: &BlockDevice) -> Option<String> {
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_listed_can_be_looked_at() {
+    fn what_is_listed_can_be_inspected() {
         for listed in list().unwrap() {
             assert!(listed.path.starts_with("/dev/") && listed.capacity_bytes > 0, "{listed:?}");
         }

@@ -30,7 +30,7 @@ impl Store {
         let found = fs::metadata(path).ok()?;
         let kind = found.file_type();
         if kind.is_block_device() {
-            return Some(Self::Device(DeviceNumber::of(found.rdev())));
+            return Some(Self::Device(DeviceNumber::from_raw(found.rdev())));
         }
         kind.is_file().then(|| Self::File { device: found.dev(), inode: found.ino() })
     }
@@ -61,7 +61,7 @@ impl Backing {
     ///
     /// # Errors
     /// Neither says.
-    pub(crate) fn of(device: &BlockDevice) -> Result<Option<Self>, UnknownBacking> {
+    pub(crate) fn read(device: &BlockDevice) -> Result<Option<Self>, UnknownBacking> {
         let folder = device.folder().join("loop");
         let number = device.number();
         let is_loop = folder.is_dir() || number.is_some_and(|number| number.major == LOOP_MAJOR);
@@ -108,7 +108,7 @@ impl Backing {
         let LoopInfo { device, inode, number, offset, limit, rest: _ } = status(device)?;
         let store = match number {
             0 => Store::File { device, inode },
-            number => Store::Device(DeviceNumber::of(number)),
+            number => Store::Device(DeviceNumber::from_raw(number)),
         };
         Ok(Self { store, window: window(offset, limit) })
     }

@@ -4,16 +4,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use likenew_core::access::Access;
-use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
-use likenew_core::look::{Look, Seen};
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fsync};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::clock::Monotonic;
-use crate::fault::failed;
 use crate::flights::outcome;
+use crate::lab_error::io_error;
 
 /// Descriptors and offsets behind a drive's addresses. Shared by all lanes, so nothing here locks on the way of an I/O.
 pub(crate) trait Medium: Send + Sync + 'static {
@@ -28,10 +28,10 @@ pub(crate) trait Medium: Send + Sync + 'static {
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome;
 
     /// An I/O has ended that did not go through [`Medium::perform`].
-    fn ended(&self, _io: &Io, _outcome: Outcome) {}
+    fn on_end(&self, _io: &Io, _outcome: Outcome) {}
 
     /// The one descriptor that every I/O goes to, if there is only one: worth registering with the kernel.
-    fn only(&self) -> Option<BorrowedFd<'_>> {
+    fn sole_descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
@@ -39,33 +39,33 @@ pub(crate) trait Medium: Send + Sync + 'static {
     ///
     /// # Errors
     /// The lab failed.
-    fn look(&self, _look: &Look, _clock: &Monotonic) -> Result<Seen, Fault> {
-        Ok(Seen::Unknown("this kind of drive can not be asked".to_owned()))
+    fn probe(&self, _look: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
+        Ok(ProbeResult::Unknown("this kind of drive can not be asked".to_owned()))
     }
 
     /// I/Os go past the page cache from here on, or through it. Nothing is in flight.
     ///
     /// # Errors
     /// The file system does not let one change.
-    fn reach(&self, access: Access) -> Result<(), Fault>;
+    fn prepare_access(&self, access: Access) -> Result<(), LabError>;
 
     /// Makes durable what was written and drops it from the page cache. Nothing is in flight.
     ///
     /// # Errors
     /// It is not ours to drop, or could not be made durable.
-    fn make_cold(&self) -> Result<(), Fault>;
+    fn make_cold(&self) -> Result<(), LabError>;
 
     /// The path that was found to be gone, if it was.
-    fn vanished(&self) -> Option<PathBuf> {
+    fn missing_path(&self) -> Option<PathBuf> {
         None
     }
 
     /// Fails when the medium was found to be gone.
     ///
     /// # Errors
-    /// `Fault::Gone`.
-    fn still_there(&self) -> Result<(), Fault> {
-        self.vanished().map_or(Ok(()), |path| Err(Fault::Gone(path)))
+    /// `LabError::Gone`.
+    fn check_present(&self) -> Result<(), LabError> {
+        self.missing_path().map_or(Ok(()), |path| Err(LabError::Gone(path)))
     }
 }
 
@@ -102,10 +102,10 @@ pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> 
 }
 
 /// Makes durable what was written through any descriptor of a file or device, and drops all of its pages.
-pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), Fault> {
-    fsync(&fd).map_err(failed("make durable what was written"))?;
+pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), LabError> {
+    fsync(&fd).map_err(io_error("make durable what was written"))?;
     // Without a length it is all of it (posix_fadvise(2)). Only clean pages are dropped.
-    fadvise(fd, 0, None, Advice::DontNeed).map_err(failed("drop what was written from the page cache"))
+    fadvise(fd, 0, None, Advice::DontNeed).map_err(io_error("drop what was written from the page cache"))
 }
 
 /// The mode of `fallocate` that says "this range holds nothing of use". Of a file it frees the blocks; a block device

@@ -19,14 +19,14 @@ pub(crate) struct DeviceNumber {
 }
 
 impl DeviceNumber {
-    pub(crate) fn of(device: u64) -> Self {
+    pub(crate) fn from_raw(device: u64) -> Self {
         Self { major: major(device), minor: minor(device) }
     }
 
     /// Of the block device at `path`, if it is one.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
-        metadata.file_type().is_block_device().then(|| Self::of(metadata.rdev()))
+        metadata.file_type().is_block_device().then(|| Self::from_raw(metadata.rdev()))
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -61,12 +61,12 @@ impl Mount {
         let before: Vec<&[u8]> = line[..separator].split(|byte| *byte == b' ').collect();
         let mut after = line[separator + 3..].split(|byte| *byte == b' ');
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (kind, source) = (text(after.next()?), OsString::from_vec(unescaped(after.next()?)));
+        let (kind, source) = (text(after.next()?), OsString::from_vec(unescape_bytes(after.next()?)));
         Some(Self {
             id: text(before.first()?).parse().ok()?,
             device: DeviceNumber::parse(&text(before.get(2)?))?,
-            root: text(&unescaped(before.get(3)?)),
-            point: text(&unescaped(before.get(4)?)),
+            root: text(&unescape_bytes(before.get(3)?)),
+            point: text(&unescape_bytes(before.get(4)?)),
             kind,
             source,
             options: format!("{},{}", text(before.get(5)?), text(after.next().unwrap_or_default())),
@@ -106,7 +106,7 @@ impl Mount {
     }
 
     /// The mount that holds an open file or folder; none where the system does not say.
-    pub(crate) fn of(fd: impl AsFd) -> Option<Self> {
+    pub(crate) fn containing(fd: impl AsFd) -> Option<Self> {
         Self::find(fd).ok().flatten()
     }
 
@@ -159,16 +159,16 @@ pub(crate) fn swaps() -> io::Result<Vec<Store>> {
 pub(crate) fn swap_names(text: &[u8]) -> impl Iterator<Item = OsString> {
     let lines = text.split(|byte| *byte == b'\n').skip(1);
     let names = lines.filter_map(|line| line.split(|byte| byte.is_ascii_whitespace()).next());
-    names.filter(|name| !name.is_empty()).map(|name| OsString::from_vec(unescaped(name)))
+    names.filter(|name| !name.is_empty()).map(|name| OsString::from_vec(unescape_bytes(name)))
 }
 
 /// Undoes the kernel's octal spelling of blanks and backslashes in names, `\040`.
 pub(crate) fn unescape(text: &str) -> String {
-    String::from_utf8_lossy(&unescaped(text.as_bytes())).into_owned()
+    String::from_utf8_lossy(&unescape_bytes(text.as_bytes())).into_owned()
 }
 
 /// The same of a name as it is, whether or not that is text.
-pub(crate) fn unescaped(name: &[u8]) -> Vec<u8> {
+pub(crate) fn unescape_bytes(name: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name;
     while let [first, tail @ ..] = rest {
@@ -254,6 +254,6 @@ mod tests {
     #[test]
     fn this_machine_has_a_root() {
         let root = fs::File::open("/").unwrap();
-        assert_eq!(Mount::of(&root).map(|mount| mount.point).as_deref(), Some("/"));
+        assert_eq!(Mount::containing(&root).map(|mount| mount.point).as_deref(), Some("/"));
     }
 }

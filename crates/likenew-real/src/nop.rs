@@ -1,8 +1,8 @@
 //! A drive that does nothing, in wall time: what is measured on it is the instrument.
 
-use likenew_core::drive::{Drive, Identity, Kind, Lane, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
 use likenew_core::io::{Completion, Io, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::target::{Clock, Geometry, Target};
 use likenew_core::units::Nanos;
 
@@ -66,24 +66,24 @@ impl Drive for Nop {
         LANES_MAX
     }
 
-    fn go_on_at(&mut self, now: Nanos) {
+    fn resume_clock_at(&mut self, now: Nanos) {
         self.clock = Monotonic::reading(now.max(self.clock.now()));
     }
 
-    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
         Ok(lanes(&self.geometry, self.clock, need))
     }
 }
 
 /// Lanes that complete every I/O at once, whatever drive they seem to be of.
-pub(crate) fn lanes<'a>(geometry: &'a Geometry, clock: Monotonic, need: &Need) -> Vec<Lane<'a>> {
+pub(crate) fn lanes<'a>(geometry: &'a Geometry, clock: Monotonic, need: &LaneRequirements) -> Vec<Lane<'a>> {
     let lane = |_| -> Lane<'a> {
         Box::new(NopLane {
             geometry,
             clock,
             buffers: vec![0; need.depth as usize * need.length_max as usize],
             length_max: need.length_max as usize,
-            ended: Vec::with_capacity(need.depth as usize),
+            completions: Vec::with_capacity(need.depth as usize),
         })
     };
     (0..need.lanes).map(lane).collect()
@@ -94,7 +94,7 @@ struct NopLane<'a> {
     clock: Monotonic,
     buffers: Vec<u8>,
     length_max: usize,
-    ended: Vec<Slot>,
+    completions: Vec<Slot>,
 }
 
 impl Target for NopLane<'_> {
@@ -110,20 +110,20 @@ impl Target for NopLane<'_> {
         &mut self.buffers[slot.index() * self.length_max..][..self.length_max]
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
         let sent = self.clock.now();
-        self.ended.extend(batch.iter().map(|io| io.slot));
+        self.completions.extend(batch.iter().map(|io| io.slot));
         Ok(sent)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
-        if self.ended.is_empty() {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+        if self.completions.is_empty() {
             sharpen_timers();
             self.clock.rest(until);
             return Ok(());
         }
         let at = self.clock.now();
-        done.extend(self.ended.drain(..).map(|slot| Completion { slot, at, outcome: Outcome::Done }));
+        done.extend(self.completions.drain(..).map(|slot| Completion { slot, at, outcome: Outcome::Done }));
         Ok(())
     }
 }

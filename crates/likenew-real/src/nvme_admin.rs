@@ -17,7 +17,7 @@ const TIMEOUT_MS: u32 = 5000;
 
 /// What is read. There is nothing among these that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum ReadCommand {
     /// Numbers of the active namespaces, four bytes each, ascending, up to a zero.
     Namespaces,
     /// Identify of the namespace.
@@ -54,18 +54,18 @@ struct AdminCommand {
 ///
 /// # Errors
 /// The system's; `EIO` where the drive refused.
-pub(crate) fn read(device: impl AsFd, what: Reads) -> Result<(Vec<u8>, u32), Errno> {
+pub(crate) fn read(device: impl AsFd, what: ReadCommand) -> Result<(Vec<u8>, u32), Errno> {
     const { assert!(size_of::<AdminCommand>() == 72) };
     // Identify (6), Get Log Page (2) and Get Features (10) of the NVM Express Base Specification, figure 138; a log page is asked for in
     // units of four bytes, less one.
     let log = |page: u8, bytes: u32| u32::from(page) | (bytes / 4).saturating_sub(1) << 16;
     let (opcode, namespace, word_10, bytes) = match what {
-        Reads::Namespace => (6, number(&device)?, 0, IDENTIFY_BYTES),
-        Reads::Controller => (6, 0, 1, IDENTIFY_BYTES),
-        Reads::Namespaces => (6, 0, 2, IDENTIFY_BYTES),
-        Reads::Log(page, bytes) => (2, ALL, log(page, bytes), bytes as usize),
-        Reads::LogOfFirst(page, bytes) => (2, 1, log(page, bytes), bytes as usize),
-        Reads::Feature(feature) => (10, 0, feature.into(), IDENTIFY_BYTES),
+        ReadCommand::Namespace => (6, number(&device)?, 0, IDENTIFY_BYTES),
+        ReadCommand::Controller => (6, 0, 1, IDENTIFY_BYTES),
+        ReadCommand::Namespaces => (6, 0, 2, IDENTIFY_BYTES),
+        ReadCommand::Log(page, bytes) => (2, ALL, log(page, bytes), bytes as usize),
+        ReadCommand::LogOfFirst(page, bytes) => (2, 1, log(page, bytes), bytes as usize),
+        ReadCommand::Feature(feature) => (10, 0, feature.into(), IDENTIFY_BYTES),
     };
     let mut answer = vec![0; bytes];
     let mut command = AdminCommand {

@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use likenew_core::access::Access;
-use likenew_core::fault::Fault;
 use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::lab_error::LabError;
 use likenew_core::old_files::{self as old, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::{Nanos, amount};
@@ -19,8 +19,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, 
 use rustix::io::Errno;
 
 use crate::clock::{Monotonic, wall_seconds};
-use crate::direct::Direct;
-use crate::fault::failed;
+use crate::direct_io::DirectIo;
+use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
 use crate::scratch::{DIRECTORY, MARKER};
 
@@ -50,7 +50,7 @@ const STAT_BLOCK: u64 = 512;
 /// Pieces begin at multiples of this within a file.
 const STEP: u64 = 1 << 20;
 
-/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those that [`Look::OldFiles`](likenew_core::look::Look::OldFiles) takes
+/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those that [`Probe::OldFiles`](likenew_core::probe::Probe::OldFiles) takes
 /// pieces of, and shorter ones.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ const STEP: u64 = 1 << 20;
 pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let clock = Monotonic::start();
     let mut search = Search::new(&clock, wall_seconds(), ALL);
-    search.look_through(folder)?;
+    search.scan(folder)?;
     Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
 }
 
@@ -67,7 +67,7 @@ pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 pub(crate) struct OldFiles {
     files: Vec<OldFile>,
     /// What was found, for reports.
-    pub(crate) found: old::OldFiles,
+    pub(crate) pieces: old::OldFiles,
 }
 
 /// A file, and where in it pieces begin.
@@ -106,13 +106,13 @@ impl OldFiles {
     /// A sentence without a full stop, when there is none.
     pub(crate) fn find(folder: &Path, clock: &Monotonic, now_s: u64) -> Result<Self, String> {
         let mut search = Search::new(clock, now_s, SAMPLE);
-        search.look_through(folder)?;
+        search.scan(folder)?;
         let is_part = search.is_part;
         let candidates = search.by_age();
         let (mut files, mut ages_s) = (Vec::new(), Vec::new());
-        for (candidate, count) in dealt(&candidates) {
+        for (candidate, count) in deal(&candidates) {
             // What was just there and is not any more is nobody's loss.
-            let Ok((_, _, id)) = opened(&candidate.path) else { continue };
+            let Ok((_, _, id)) = open_checked(&candidate.path) else { continue };
             let room = candidate.bytes - OLD_PIECE_BYTES;
             let offsets = (1..=count as u64).map(|index| room / (count as u64 + 1) * index);
             let offsets = offsets.map(|offset| offset - offset % STEP).collect();
@@ -127,7 +127,7 @@ impl OldFiles {
             ));
         }
         let found = old::OldFiles { ages_s, files: files.len() as u64, is_part };
-        Ok(Self { files, found })
+        Ok(Self { files, pieces: found })
     }
 
     /// Opens them.
@@ -138,7 +138,7 @@ impl OldFiles {
         let (mut files, mut pieces, mut block, mut can_direct) = (Vec::new(), Vec::new(), 1, true);
         for OldFile { path, id, offsets } in &self.files {
             let (fd, direct, id_now) =
-                opened(path).map_err(|errno| format!("an old file can not be opened: {errno}"))?;
+                open_checked(path).map_err(|errno| format!("an old file can not be opened: {errno}"))?;
             if id_now != *id {
                 return Err("an old file is another one now".to_owned());
             }
@@ -185,23 +185,23 @@ impl Medium for OpenOldFiles {
         }
     }
 
-    fn reach(&self, access: Access) -> Result<(), Fault> {
+    fn prepare_access(&self, access: Access) -> Result<(), LabError> {
         let direct = self.can_direct && access == Access::Direct;
         let mut files = self.files.iter();
         files
             .try_for_each(|file| set_direct(file, direct))
-            .map_err(failed("change between direct and buffered I/O"))
+            .map_err(io_error("change between direct and buffered I/O"))
     }
 
-    fn make_cold(&self) -> Result<(), Fault> {
-        Err(Fault::Unsuitable(
+    fn make_cold(&self) -> Result<(), LabError> {
+        Err(LabError::Unsuitable(
             "what the page cache holds of the owner's files stays there: leave out cold".into(),
         ))
     }
 }
 
 /// One piece of each file, the oldest first; more of each where there are few.
-fn dealt(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize)> {
+fn deal(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize)> {
     let each = OLD_PIECES_MAX.div_ceil(candidates.len().max(1));
     let mut left = OLD_PIECES_MAX;
     candidates.iter().map_while(move |candidate| {
@@ -212,9 +212,9 @@ fn dealt(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize)> 
 }
 
 /// Opens a file for reading, and says which one it is, by its numbers of device and inode.
-fn opened(path: &Path) -> rustix::io::Result<(OwnedFd, Direct, (u64, u64))> {
+fn open_checked(path: &Path) -> rustix::io::Result<(OwnedFd, DirectIo, (u64, u64))> {
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let by = |more: OFlags| Direct::open(|flags| open(path, read | more | flags, Mode::empty()));
+    let by = |more: OFlags| DirectIo::open(|flags| open(path, read | more | flags, Mode::empty()));
     // Only the owner may leave the time of the last access alone.
     let (fd, direct) = by(OFlags::NOATIME).or_else(|_| by(OFlags::empty()))?;
     let stat = fstat(&fd)?;
@@ -229,17 +229,25 @@ struct Search<'a> {
     is_part: bool,
     candidates: Vec<Candidate>,
     /// Files of several names, by inode.
-    known: HashSet<u64>,
+    visited: HashSet<u64>,
     bounds: Bounds,
 }
 
 impl<'a> Search<'a> {
     fn new(clock: &'a Monotonic, now_s: u64, bounds: Bounds) -> Self {
-        Self { clock, now_s, names: 0, is_part: false, candidates: Vec::new(), known: HashSet::new(), bounds }
+        Self {
+            clock,
+            now_s,
+            names: 0,
+            is_part: false,
+            candidates: Vec::new(),
+            visited: HashSet::new(),
+            bounds,
+        }
     }
 
-    fn look_through(&mut self, folder: &Path) -> Result<(), String> {
-        self.go(folder).map_err(|errno| format!("{} can not be looked through: {errno}", folder.display()))
+    fn scan(&mut self, folder: &Path) -> Result<(), String> {
+        self.run(folder).map_err(|errno| format!("{} can not be looked through: {errno}", folder.display()))
     }
 
     /// The oldest first; equal ones by name, so that the same folder gives the same order.
@@ -252,14 +260,14 @@ impl<'a> Search<'a> {
     }
 
     /// Folders that can not be entered are passed over, but for the first.
-    fn go(&mut self, top: &Path) -> rustix::io::Result<()> {
-        let began = self.clock.now();
+    fn run(&mut self, top: &Path) -> rustix::io::Result<()> {
+        let started_at = self.clock.now();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let device = fstat(open(top, flags, Mode::empty())?)?.st_dev;
         let mut folders = vec![top.to_owned()];
         while let Some(folder) = folders.pop() {
             let Bounds { names_max, files_max, time, .. } = self.bounds;
-            let is_late = self.clock.now().since(began) >= time;
+            let is_late = self.clock.now().since(started_at) >= time;
             if is_late || self.names >= names_max || self.candidates.len() >= files_max {
                 self.is_part = true;
                 break;
@@ -287,19 +295,19 @@ impl<'a> Search<'a> {
             let path = folder.join(OsStr::from_bytes(name.to_bytes()));
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory if !is_ours(&path) => folders.push(path),
-                FileType::RegularFile => self.see(path, &top, name, &stat),
+                FileType::RegularFile => self.visit(path, &top, name, &stat),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn see(&mut self, path: PathBuf, top: &OwnedFd, name: &std::ffi::CStr, stat: &Stat) {
+    fn visit(&mut self, path: PathBuf, top: &OwnedFd, name: &std::ffi::CStr, stat: &Stat) {
         let bytes = stat.st_size.cast_unsigned();
         let is_whole = stat.st_blocks.cast_unsigned() * STAT_BLOCK >= bytes;
         if bytes < self.bounds.bytes_least
             || !is_whole
-            || (stat.st_nlink > 1 && !self.known.insert(stat.st_ino))
+            || (stat.st_nlink > 1 && !self.visited.insert(stat.st_ino))
         {
             return;
         }
@@ -352,15 +360,15 @@ mod tests {
         assert!(find(folder.path(), 29).err().unwrap().contains("has lain here for 30 days"));
 
         let old = find(folder.path(), 31).unwrap();
-        let days: Vec<u64> = old.found.ages_s.iter().map(|age| age / 86_400).collect();
-        assert_eq!((old.found.files, days, old.found.is_part), (1, vec![31, 31], false));
+        let days: Vec<u64> = old.pieces.ages_s.iter().map(|age| age / 86_400).collect();
+        assert_eq!((old.pieces.files, days, old.pieces.is_part), (1, vec![31, 31], false));
         let old = old.open().unwrap();
         assert_eq!(old.geometry.capacity, 2 * OLD_PIECE_BYTES);
         // Two pieces of 8 MiB divide the 12 MiB of room into thirds.
         let mut buffer = vec![0; 4096];
         for (offset, byte) in [(0, 4), (OLD_PIECE_BYTES, 8), (OLD_PIECE_BYTES + 3 * MIB as u64, 11)] {
             let io = Io { slot: Slot(0), op: Op::Read, offset, length: 4096, data: DataClass::Zero };
-            old.reach(Access::Buffered).unwrap();
+            old.prepare_access(Access::Buffered).unwrap();
             assert_eq!(old.perform(&io, &mut buffer), Outcome::Done);
             assert!(buffer.iter().all(|of| *of == byte), "{offset}: {}", buffer[0]);
             let refused = old.perform(&Io { op: Op::Write, ..io }, &mut buffer);
@@ -390,7 +398,7 @@ mod tests {
             sizes.iter().map(of).collect()
         };
         let counts =
-            |sizes: &[usize]| -> Vec<usize> { dealt(&candidates(sizes)).map(|(_, count)| count).collect() };
+            |sizes: &[usize]| -> Vec<usize> { deal(&candidates(sizes)).map(|(_, count)| count).collect() };
         assert_eq!(counts(&[1000]), [24]);
         assert_eq!(counts(&[17, 1000]), [2, 12]);
         assert_eq!(counts(&[8; 40]), [1; 24]);

@@ -4,13 +4,13 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use likenew_core::drive::Drive;
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{Mode, OFlags};
 
 use crate::block::BlockDevice;
 use crate::consent::Consent;
 use crate::engine::Engine;
-use crate::fault::not_possible;
+use crate::lab_error::not_possible;
 use crate::leftover::Leftover;
 use crate::mounts::DeviceNumber;
 use crate::scratch::open_folder;
@@ -33,7 +33,7 @@ pub struct Options {
 
 /// What a path is, before it is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PathKind {
     /// A folder: measured with files of our own in its free space.
     Folder {
         /// How much there is of it.
@@ -59,23 +59,23 @@ pub enum Place {
 ///
 /// # Errors
 /// It is nothing that can be measured, and the text says what would be; or it can not be looked at.
-pub fn examine(path: &Path, reserve: Option<u64>) -> Result<Place, Fault> {
+pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> {
     let metadata = std::fs::metadata(path).map_err(|error| cannot_find(path, error))?;
     let kind = metadata.file_type();
     let what = if kind.is_dir() {
-        let space = Space::of(open_folder(path)?, path, reserve)?;
-        return Ok(Place::Folder { space, leftover: Leftover::find(path)? });
+        let space = Space::query(open_folder(path)?, path, reserve)?;
+        return Ok(PathKind::Folder { space, leftover: Leftover::find(path)? });
     } else if kind.is_file() && metadata.len() == 0 {
         "an empty file"
     } else if kind.is_file() {
-        return Ok(Place::File { bytes: metadata.len() });
+        return Ok(PathKind::File { bytes: metadata.len() });
     } else if kind.is_block_device() {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let fd = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| not_possible("read", path, errno))?;
-        let device = DeviceNumber::at(path).and_then(BlockDevice::numbered);
+        let device = DeviceNumber::at(path).and_then(BlockDevice::by_number);
         let model = device.and_then(|device| device.disk().model());
-        return Ok(Place::Device { bytes: device::capacity(&fd, path)?, model });
+        return Ok(PathKind::Device { bytes: device::capacity(&fd, path)?, model });
     } else if kind.is_fifo() {
         "a pipe (FIFO)"
     } else if kind.is_char_device() {
@@ -85,7 +85,7 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<Place, Fault> {
     } else {
         "something unknown"
     };
-    Err(Fault::Unsuitable(format!(
+    Err(LabError::Unsuitable(format!(
         "{} is {what}, which is no drive: give a folder, a file that holds something, or a block device such as /dev/sda",
         path.display()
     )))
@@ -95,52 +95,54 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<Place, Fault> {
 ///
 /// # Errors
 /// As [`examine`]; what was asked does not suit what is there; or a safety check refused.
-pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, Fault> {
+pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, LabError> {
     let Options { engine, layout, consent, reserve } = options;
     match (examine(path, reserve)?, layout, consent) {
-        (Place::Folder { leftover: Some(leftover), .. }, ..) => Err(leftover.refusal()),
-        (Place::Folder { .. }, Some(layout), None) => {
+        (PathKind::Folder { leftover: Some(leftover), .. }, ..) => Err(leftover.refusal()),
+        (PathKind::Folder { .. }, Some(layout), None) => {
             Ok(Box::new(folder::open(path, layout, reserve, engine)?))
         }
-        (Place::File { .. }, None, None) => Ok(Box::new(file::open(path, engine)?)),
-        (Place::Device { .. }, None, None) => Ok(Box::new(device::open(path, engine)?)),
-        (Place::Device { .. }, None, Some(consent)) if consent.path() == path => {
+        (PathKind::File { .. }, None, None) => Ok(Box::new(file::open(path, engine)?)),
+        (PathKind::Device { .. }, None, None) => Ok(Box::new(device::open(path, engine)?)),
+        (PathKind::Device { .. }, None, Some(consent)) if consent.path() == path => {
             Ok(Box::new(device::open_writable(consent, engine)?))
         }
-        (Place::File { .. }, None, Some(consent)) if consent.path() == path => {
+        (PathKind::File { .. }, None, Some(consent)) if consent.path() == path => {
             Ok(Box::new(file::open_writable(consent, engine)?))
         }
         (place, layout, consent) => Err(unsuitable(path, &place, layout.is_some(), consent.is_some())),
     }
 }
 
-fn unsuitable(path: &Path, place: &Place, has_layout: bool, has_consent: bool) -> Fault {
+fn unsuitable(path: &Path, place: &PathKind, has_layout: bool, has_consent: bool) -> LabError {
     let path = path.display();
-    Fault::Unsuitable(match place {
-        Place::Folder { .. } if !has_layout => {
+    LabError::Unsuitable(match place {
+        PathKind::Folder { .. } if !has_layout => {
             format!("the folder {path} needs to know how many files of which length to measure with")
         }
-        Place::Folder { .. } if has_consent => {
+        PathKind::Folder { .. } if has_consent => {
             format!("a consent is for the file or block device that it was given for, and {path} is none")
         }
-        Place::File { .. } | Place::Device { .. } if has_consent && !has_layout => {
+        PathKind::File { .. } | PathKind::Device { .. } if has_consent && !has_layout => {
             format!("the consent to write was given for something else than {path}")
         }
         _ => format!("{path} is no folder, so there is no place in it for files of ours"),
     })
 }
 
-fn cannot_find(path: &Path, error: std::io::Error) -> Fault {
+fn cannot_find(path: &Path, error: std::io::Error) -> LabError {
     let dangling = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     match std::fs::read_link(path) {
-        Ok(target) if dangling && error.kind() == std::io::ErrorKind::NotFound => Fault::Unsuitable(format!(
-            "{} is a symbolic link to {}, which does not exist: give what is there, or repair the link",
-            path.display(),
-            target.display()
-        )),
+        Ok(target) if dangling && error.kind() == std::io::ErrorKind::NotFound => {
+            LabError::Unsuitable(format!(
+                "{} is a symbolic link to {}, which does not exist: give what is there, or repair the link",
+                path.display(),
+                target.display()
+            ))
+        }
         _ => match rustix::io::Errno::from_io_error(&error) {
             Some(errno) => not_possible("look at", path, errno),
-            None => Fault::system(format!("look at {}", path.display()))(error),
+            None => LabError::system(format!("look at {}", path.display()))(error),
         },
     }
 }

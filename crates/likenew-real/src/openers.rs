@@ -33,10 +33,10 @@ pub(crate) enum Access {
 }
 
 /// Another program that has one of these open, with which of them that is.
-pub(crate) fn opener_of(sought: &[Store], access: Access) -> Option<(Program, Store)> {
-    others().find_map(|folder| {
-        let open = || descriptors(&folder).find_map(|name| opened(&folder, &name, sought, access));
-        let mapped = || writable_maps(&folder).find_map(|range| mapped(&folder, range, sought));
+pub(crate) fn opener_of(candidates: &[Store], access: Access) -> Option<(Program, Store)> {
+    other_processes().find_map(|folder| {
+        let open = || descriptors(&folder).find_map(|name| opened_store(&folder, &name, candidates, access));
+        let mapped = || writable_maps(&folder).find_map(|range| mapped_store(&folder, range, candidates));
         let store = open().or_else(mapped)?;
         Some((program(folder), store))
     })
@@ -50,7 +50,7 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     let mut namespaces = vec![fs::read_link("/proc/self/ns/mnt").ok()];
     let mut found = Vec::new();
     let mut unread = Vec::new();
-    for folder in others() {
+    for folder in other_processes() {
         let namespace = fs::read_link(folder.join("ns/mnt")).ok();
         if namespace.is_none() || namespaces.contains(&namespace) {
             continue;
@@ -75,7 +75,7 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
 
 /// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its own program, it holds
 /// copies of all descriptors.
-fn others() -> impl Iterator<Item = PathBuf> {
+fn other_processes() -> impl Iterator<Item = PathBuf> {
     let own = std::process::id();
     let image = fs::read_link("/proc/self/exe").ok();
     let is_own = move |process: u32, folder: &Path| {
@@ -111,8 +111,8 @@ fn descriptors(folder: &Path) -> impl Iterator<Item = String> + use<> {
 }
 
 /// Which of these a descriptor is, if it was opened for that.
-fn opened(folder: &Path, descriptor: &str, sought: &[Store], access: Access) -> Option<Store> {
-    let store = store_of(&folder.join("fd").join(descriptor)).filter(|store| sought.contains(store))?;
+fn opened_store(folder: &Path, descriptor: &str, candidates: &[Store], access: Access) -> Option<Store> {
+    let store = store_of(&folder.join("fd").join(descriptor)).filter(|store| candidates.contains(store))?;
     (access == Access::Any || writes(folder, descriptor)).then_some(store)
 }
 
@@ -165,9 +165,9 @@ pub(crate) fn writable_map(line: &[u8]) -> Option<(String, PathBuf)> {
 }
 
 /// The link of a mapping is exact, and only root may follow it; others have the name.
-fn mapped(folder: &Path, (addresses, name): (String, PathBuf), sought: &[Store]) -> Option<Store> {
+fn mapped_store(folder: &Path, (addresses, name): (String, PathBuf), candidates: &[Store]) -> Option<Store> {
     let store = store_of(&folder.join("map_files").join(addresses)).or_else(|| store_of(&name));
-    store.filter(|store| sought.contains(store))
+    store.filter(|store| candidates.contains(store))
 }
 
 #[cfg(test)]
@@ -176,18 +176,18 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_program_that_reads_is_told_from_one_that_writes() {
+    fn a_program_that_reads_is_distinguished_from_one_that_writes() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let sought = [Store::at(file.path()).unwrap()];
-        assert_eq!(opener_of(&sought, Access::Any), None, "this one does not count");
+        let candidates = [Store::at(file.path()).unwrap()];
+        assert_eq!(opener_of(&candidates, Access::Any), None, "this one does not count");
         for (stdin, writes) in [(fs::File::open(file.path()), false), (fs::File::create(file.path()), true)] {
             let mut sleep = Command::new("sleep");
             let mut sleep = sleep.arg("60").stdin(Stdio::from(stdin.unwrap())).spawn().unwrap();
-            let found = (opener_of(&sought, Access::Any), opener_of(&sought, Access::Writing));
+            let found = (opener_of(&candidates, Access::Any), opener_of(&candidates, Access::Writing));
             sleep.kill().unwrap();
             sleep.wait().unwrap();
             let is_sleep = |(program, store): &(Program, Store)| {
-                program.process == sleep.id() && program.name == "sleep" && *store == sought[0]
+                program.process == sleep.id() && program.name == "sleep" && *store == candidates[0]
             };
             assert!(found.0.as_ref().is_some_and(is_sleep), "{found:?}");
             assert_eq!(found.1.is_some(), writes);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_shared_with_a_file_is_told_from_other_memory() {
+    fn memory_shared_with_a_file_is_distinguished_from_other_memory() {
         let of = |line: &str| {
             writable_map(line.as_bytes()).map(|(addresses, name)| (addresses, name.display().to_string()))
         };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::target::{Geometry, Health, Target};
 use likenew_core::units::Nanos;
 
@@ -44,7 +44,7 @@ impl<M: Medium> PosixLane<M> {
         health: HealthSource,
         depth: u32,
         length_max: u32,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, LabError> {
         Ok(Self {
             workers: Workers::start(depth, depth, medium, clock, None)?,
             buffers: Buffers::map(depth, length_max)?,
@@ -84,11 +84,11 @@ impl<M: Medium> Target for PosixLane<M> {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         assert!(!self.flights.is_in_flight(slot), "{slot:?} is in flight: its buffer is the kernel's");
-        self.buffers.of(slot)
+        self.buffers.slot_mut(slot)
     }
 
     #[allow(unsafe_code, reason = "buffers go to the workers by address")]
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
         let sent = self.clock.now();
         for io in batch {
             self.flights.leave(io)?;
@@ -99,7 +99,7 @@ impl<M: Medium> Target for PosixLane<M> {
         Ok(sent)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
         if !self.sharp {
             sharpen_timers();
             self.sharp = true;
@@ -123,7 +123,7 @@ impl<M: Medium> Target for PosixLane<M> {
         ended.sort_by_key(|completion| completion.at);
         self.last = ended.last().map_or(self.last, |completion| completion.at);
         if ended.iter().any(|completion| matches!(completion.outcome, likenew_core::io::Outcome::Error(_))) {
-            self.medium.still_there()?;
+            self.medium.check_present()?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use rustix::fs::{Advice, OFlags, fadvise, fdatasync};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::buffers::Buffers;
-use crate::direct::Direct;
+use crate::direct_io::DirectIo;
 
 /// Direct I/O wants memory at multiples of this at most.
 const ALIGNMENT: usize = 4096;
@@ -17,7 +17,7 @@ const ALIGNMENT: usize = 4096;
 /// Its first so many bytes.
 pub(crate) struct RawStore {
     fd: OwnedFd,
-    direct: Direct,
+    direct: DirectIo,
     bytes: u64,
     /// For callers whose memory is not aligned as direct I/O wants it.
     bounce: Option<Buffers>,
@@ -25,7 +25,7 @@ pub(crate) struct RawStore {
 
 impl RawStore {
     /// Of what is open for reading and writing as `direct` says.
-    pub(crate) fn new(fd: OwnedFd, direct: Direct, bytes: u64) -> Self {
+    pub(crate) fn new(fd: OwnedFd, direct: DirectIo, bytes: u64) -> Self {
         assert!(bytes.is_multiple_of(direct.block.into()), "a store has whole blocks");
         Self { fd, direct, bytes, bounce: None }
     }
@@ -108,7 +108,7 @@ impl BlockStore for RawStore {
             return read(&self.fd, offset, into);
         }
         let mut bounce = self.bounce(into.len())?;
-        let aligned = &mut bounce.of(Slot(0))[..into.len()];
+        let aligned = &mut bounce.slot_mut(Slot(0))[..into.len()];
         let done = read(&self.fd, offset, aligned);
         into.copy_from_slice(aligned);
         self.bounce = Some(bounce);
@@ -122,7 +122,7 @@ impl BlockStore for RawStore {
             return write(&self.fd, offset, bytes);
         }
         let mut bounce = self.bounce(bytes.len())?;
-        let aligned = &mut bounce.of(Slot(0))[..bytes.len()];
+        let aligned = &mut bounce.slot_mut(Slot(0))[..bytes.len()];
         aligned.copy_from_slice(bytes);
         let done = write(&self.fd, offset, aligned);
         self.bounce = Some(bounce);

@@ -153,12 +153,12 @@ impl Ring {
                 self.unsent -= taken as u32;
                 Ok(())
             }
-            Err(error) => self.look_again(error, until, clock),
+            Err(error) => self.rearm(error, until, clock),
         }
     }
 
     #[cold]
-    fn look_again(&mut self, error: io::Error, until: Nanos, clock: Monotonic) -> io::Result<()> {
+    fn rearm(&mut self, error: io::Error, until: Nanos, clock: Monotonic) -> io::Result<()> {
         match error.raw_os_error() {
             Some(libc::ETIME | libc::EINTR) => Ok(()),
             // The kernel is short of memory for requests, or completions have to be read first.
@@ -176,8 +176,8 @@ impl Ring {
 
     /// Takes every completion that is there.
     #[inline]
-    pub(crate) fn completions(&mut self) -> impl ExactSizeIterator<Item = Answer> {
-        self.uring.completion().map(|entry| Answer {
+    pub(crate) fn completions(&mut self) -> impl ExactSizeIterator<Item = CompletionEntry> {
+        self.uring.completion().map(|entry| CompletionEntry {
             data: entry.user_data(),
             result: entry.result(),
             more: cqueue::more(entry.flags()),
@@ -187,7 +187,7 @@ impl Ring {
 
 /// What the kernel says of one entry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CompletionEntry {
     /// The user data that the entry carried.
     pub(crate) data: u64,
     /// Bytes, or a negated error number.
@@ -260,10 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_call_means_look_again_or_an_error() {
+    fn a_refused_call_means_poll_again_or_an_error() {
         let mut ring = Ring::open(1).unwrap();
         let clock = Monotonic::start();
-        let mut answer = |errno| ring.look_again(io::Error::from_raw_os_error(errno), Nanos::ZERO, clock);
+        let mut answer = |errno| ring.rearm(io::Error::from_raw_os_error(errno), Nanos::ZERO, clock);
         for errno in [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY, libc::EINVAL] {
             answer(errno).unwrap();
         }

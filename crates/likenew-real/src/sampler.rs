@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::reading::{DriveFacts, DriveReading, Reading};
 use likenew_core::units::Nanos;
 
@@ -33,7 +33,7 @@ pub struct Sampler {
     sys: PathBuf,
     clock: Monotonic,
     temperatures: bool,
-    known: BTreeMap<String, Known>,
+    devices: BTreeMap<String, KnownDevice>,
     /// Names and instances of all disks when their facts were looked at.
     disks: Vec<(String, u64)>,
     facts_due: Nanos,
@@ -41,7 +41,7 @@ pub struct Sampler {
 
 /// What is kept of a device between two readings.
 #[derive(Debug)]
-struct Known {
+struct KnownDevice {
     /// Its folder in /sys.
     folder: PathBuf,
     instance: u64,
@@ -52,15 +52,15 @@ struct Known {
 impl Sampler {
     /// Of this machine. Its clock starts now. Without `temperatures` no drive is asked for anything.
     pub fn new(temperatures: bool) -> Self {
-        Self::below(Path::new("/sys"), temperatures)
+        Self::at_root(Path::new("/sys"), temperatures)
     }
 
-    fn below(sys: &Path, temperatures: bool) -> Self {
+    fn at_root(sys: &Path, temperatures: bool) -> Self {
         Self {
             sys: sys.to_owned(),
             clock: Monotonic::start(),
             temperatures,
-            known: BTreeMap::new(),
+            devices: BTreeMap::new(),
             disks: Vec::new(),
             facts_due: Nanos::ZERO,
         }
@@ -82,26 +82,26 @@ impl Sampler {
     ///
     /// # Errors
     /// The system does not list its block devices.
-    pub fn read(&mut self) -> Result<Reading, Fault> {
+    pub fn read(&mut self) -> Result<Reading, LabError> {
         let now = self.now();
         self.find_devices(now)?;
-        let mut drives = Vec::with_capacity(self.known.len());
+        let mut drives = Vec::with_capacity(self.devices.len());
         let mut gone = Vec::new();
-        for (name, known) in &self.known {
+        for (name, known) in &self.devices {
             match read_one(name, known, self.clock) {
                 Some(drive) => drives.push(drive),
                 None => gone.push(name.clone()),
             }
         }
-        gone.iter().for_each(|name| drop(self.known.remove(name)));
+        gone.iter().for_each(|name| drop(self.devices.remove(name)));
         Ok(Reading { at: self.now(), drives })
     }
 
     /// The kernel's name of what somebody calls a drive: `sda`, `/dev/sda1`, `/dev/mapper/home`, or a file or folder on it.
     ///
     /// # Errors
-    /// `Fault::Unsuitable`: there is no such drive, or what was named lies on none.
-    pub fn find(&self, text: &str) -> Result<String, Fault> {
+    /// `LabError::Unsuitable`: there is no such drive, or what was named lies on none.
+    pub fn find(&self, text: &str) -> Result<String, LabError> {
         if !text.contains('/') && !text.starts_with('.') && self.sys.join("class/block").join(text).exists() {
             return Ok(text.to_owned());
         }
@@ -109,26 +109,26 @@ impl Sampler {
         let unknown = |error: std::io::Error| {
             let names: Vec<String> = self.names().unwrap_or_default();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            Fault::Unsuitable(format!(
+            LabError::Unsuitable(format!(
                 "there is no drive \"{text}\" ({error}); there are {known}, or give a folder on one"
             ))
         };
         fs::metadata(path).map_err(unknown)?;
         let device = match DeviceNumber::at(path) {
-            Some(number) => BlockDevice::numbered(number),
+            Some(number) => BlockDevice::by_number(number),
             None => device_below(path)?,
         };
         device.map(|device| device.name()).ok_or_else(|| {
-            Fault::Unsuitable(format!(
+            LabError::Unsuitable(format!(
                 "{text} is on no block device that this system shows, so nothing counts its I/O"
             ))
         })
     }
 
-    fn names(&self) -> Result<Vec<String>, Fault> {
+    fn names(&self) -> Result<Vec<String>, LabError> {
         let folder = self.sys.join("block");
         let list = fs::read_dir(&folder)
-            .map_err(Fault::system(format!("list the block devices in {}", folder.display())))?;
+            .map_err(LabError::system(format!("list the block devices in {}", folder.display())))?;
         let mut names: Vec<String> =
             list.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -136,7 +136,7 @@ impl Sampler {
     }
 
     /// Keeps up with devices that come and go, and looks at their facts when that is due.
-    fn find_devices(&mut self, now: Nanos) -> Result<(), Fault> {
+    fn find_devices(&mut self, now: Nanos) -> Result<(), LabError> {
         let with_instance = |name: String| {
             let instance = instance(&self.sys.join("block").join(&name));
             (name, instance)
@@ -148,9 +148,9 @@ impl Sampler {
         self.facts_due = now + FACTS_EVERY;
         let uses = Uses::read();
         let devices = Devices { sys: &self.sys, uses: &uses };
-        let mut before = std::mem::take(&mut self.known);
+        let mut before = std::mem::take(&mut self.devices);
         for (name, instance) in &disks {
-            let (disk, instance) = (devices.named(name), *instance);
+            let (disk, instance) = (devices.device(name), *instance);
             // One of several ways to a drive, which the kernel counts under the drive's own name.
             if disk.attribute("hidden").as_deref() == Some("1") {
                 continue;
@@ -165,7 +165,7 @@ impl Sampler {
                 });
                 let facts = Arc::new(devices.facts(&device));
                 let folder = device.folder().to_owned();
-                self.known.insert(name, Known { folder, instance, facts, thermometer });
+                self.devices.insert(name, KnownDevice { folder, instance, facts, thermometer });
             }
         }
         self.disks = disks;
@@ -173,21 +173,21 @@ impl Sampler {
     }
 }
 
-fn read_one(name: &str, known: &Known, clock: Monotonic) -> Option<DriveReading> {
+fn read_one(name: &str, device: &KnownDevice, clock: Monotonic) -> Option<DriveReading> {
     let mut line = [0; LINE_MAX];
-    let text = read_line(&known.folder.join("stat"), &mut line)?;
+    let text = read_line(&device.folder.join("stat"), &mut line)?;
     let at = clock.now();
     let stat = stat::parse(text)?;
     // Idle drives, most of the time most of them, are not asked what is in flight.
     let in_flight = match stat.in_flight {
         0 => Some([0, 0]),
-        _ => read_line(&known.folder.join("inflight"), &mut line).and_then(pair),
+        _ => read_line(&device.folder.join("inflight"), &mut line).and_then(pair),
     };
-    let temperature_c = known.thermometer.as_ref().and_then(|thermometer| thermometer.read(at));
-    let facts = Arc::clone(&known.facts);
+    let temperature_c = device.thermometer.as_ref().and_then(|thermometer| thermometer.read(at));
+    let facts = Arc::clone(&device.facts);
     Some(DriveReading {
         name: name.to_owned(),
-        instance: known.instance,
+        instance: device.instance,
         at,
         stat,
         in_flight,
@@ -213,11 +213,11 @@ fn read_line<'a>(path: &Path, line: &'a mut [u8; LINE_MAX]) -> Option<&'a str> {
 }
 
 /// What a file or folder lies on.
-fn device_below(path: &Path) -> Result<Option<BlockDevice>, Fault> {
-    let open = File::open(path).map_err(Fault::system(format!("look at {}", path.display())))?;
-    let Some(mount) = Mount::of(open) else { return Ok(None) };
-    let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
-    Ok(BlockDevice::numbered(mount.device).or_else(by_source))
+fn device_below(path: &Path) -> Result<Option<BlockDevice>, LabError> {
+    let open = File::open(path).map_err(LabError::system(format!("look at {}", path.display())))?;
+    let Some(mount) = Mount::containing(open) else { return Ok(None) };
+    let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
+    Ok(BlockDevice::by_number(mount.device).or_else(by_source))
 }
 
 #[cfg(test)]
@@ -260,7 +260,7 @@ mod tests {
         tree.write("sda/sda1/stat", "1 0 8 1 0 0 0 0 0 1 1\n");
         tree.write("nvme0c0n1/stat", "9 9 9 9 9 9 9 9 9 9 9\n");
         tree.write("nvme0c0n1/hidden", "1");
-        let mut sampler = Sampler::below(tree.0.path(), true);
+        let mut sampler = Sampler::at_root(tree.0.path(), true);
         let first = sampler.read().unwrap();
         assert_eq!(names(&first), ["sda", "sda1"]);
         let sda = &first.drives[0];
@@ -282,18 +282,21 @@ mod tests {
     fn a_line_that_is_no_counters_is_no_drive() {
         let tree = Tree::new();
         tree.write("sda/stat", "nonsense\n");
-        assert_eq!(names(&Sampler::below(tree.0.path(), false).read().unwrap()), [""; 0]);
+        assert_eq!(names(&Sampler::at_root(tree.0.path(), false).read().unwrap()), [""; 0]);
     }
 
     #[test]
-    fn a_drive_is_found_by_name_and_a_wrong_name_is_told_the_right_ones() {
+    fn a_drive_is_found_by_name_and_a_wrong_name_is_reported_the_right_ones() {
         let tree = Tree::new();
         tree.write("sda/stat", "1 0 8 1 2 0 16 2 3 4 5\n");
-        let sampler = Sampler::below(tree.0.path(), false);
+        let sampler = Sampler::at_root(tree.0.path(), false);
         assert_eq!(sampler.find("sda").unwrap(), "sda");
         assert!(sampler.find("sdz").unwrap_err().to_string().contains("there are sda"));
-        let fault = sampler.find("/proc").unwrap_err();
-        assert!(matches!(&fault, Fault::Unsuitable(text) if text.contains("no block device")), "{fault}");
+        let lab_error = sampler.find("/proc").unwrap_err();
+        assert!(
+            matches!(&lab_error, LabError::Unsuitable(text) if text.contains("no block device")),
+            "{lab_error}"
+        );
     }
 
     #[test]
@@ -303,7 +306,7 @@ mod tests {
         for (before, after) in first.drives.iter().zip(&second.drives) {
             assert!(after.at > before.at && after.stat.since(&before.stat).is_some(), "{after:?}");
         }
-        let began = sampler.now();
-        sampler.wait(Nanos::NEVER, || sampler.now() < began + Nanos::from_millis(2));
+        let started_at = sampler.now();
+        sampler.wait(Nanos::NEVER, || sampler.now() < started_at + Nanos::from_millis(2));
     }
 }

@@ -12,7 +12,7 @@ mod walk;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,10 +20,10 @@ use rustix::fs::{OFlags, fstatfs};
 use rustix::io::Errno;
 
 use crate::clock::Monotonic;
-use crate::fault::not_possible;
+use crate::lab_error::not_possible;
 use content::{Compressor, PIECE};
 use spots::Spot;
-use walk::{Pile, Seen, Walk};
+use walk::{FileEntry, GroupSample, Walk};
 
 pub use content::Shares;
 pub use group::Group;
@@ -90,7 +90,7 @@ pub struct Refusals {
     /// Files and folders.
     pub count: u64,
     /// The first of them with the system's answer; at most [`Refusals::NAMED_MAX`].
-    pub named: Vec<(PathBuf, std::io::ErrorKind)>,
+    pub examples: Vec<(PathBuf, std::io::ErrorKind)>,
 }
 
 impl Refusals {
@@ -99,19 +99,19 @@ impl Refusals {
 
     fn add(&mut self, path: &Path, errno: Errno) {
         self.count += 1;
-        if self.named.len() < Self::NAMED_MAX {
-            self.named.push((path.to_owned(), errno.kind()));
+        if self.examples.len() < Self::NAMED_MAX {
+            self.examples.push((path.to_owned(), errno.kind()));
         }
     }
 }
 
 /// Why there is no result.
 #[derive(Debug)]
-pub enum NoScan {
+pub enum ScanError {
     /// Somebody asked to stop.
     Interrupted,
     /// What was named can not be looked through.
-    Fault(Fault),
+    LabError(LabError),
 }
 
 /// No group gets fewer pieces than this, as far as the sample allows, so that something can be said of each.
@@ -123,9 +123,12 @@ const WALK_PART: f64 = 0.75;
 ///
 /// # Errors
 /// A folder that is none, that can not be read, or that shows the kernel's state and holds no files; or an interruption.
-pub fn scan(request: &Request, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Scan, NoScan> {
+pub fn scan(
+    request: &Request,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Scan, ScanError> {
     let tops = request.folders.iter().map(|folder| top(folder)).collect::<Result<Vec<_>, _>>();
-    let tops = tops.map_err(NoScan::Fault)?;
+    let tops = tops.map_err(ScanError::LabError)?;
     let clock = Monotonic::start();
     let pieces = (request.sample_bytes / PIECE as u64).max(1);
     let mut walk = Walk::new(request, 2 * usize::try_from(pieces).unwrap_or(usize::MAX / 2));
@@ -133,7 +136,7 @@ pub fn scan(request: &Request, watch: &mut dyn FnMut(Progress) -> ControlFlow<()
     let mut out_of_time = false;
     let walk_end = Nanos((request.time.0 as f64 * WALK_PART) as u64);
     for (path, device) in tops {
-        let flow = walk.go(&path, device, &mut |walk| {
+        let flow = walk.run(&path, device, &mut |walk| {
             let (files, bytes) = (walk.files, walk.bytes);
             interrupted |= watch(Progress { files, bytes, sampled_bytes: 0, sample_bytes: None }).is_break();
             out_of_time |= clock.now() >= walk_end;
@@ -144,7 +147,7 @@ pub fn scan(request: &Request, watch: &mut dyn FnMut(Progress) -> ControlFlow<()
         }
     }
     if interrupted {
-        return Err(NoScan::Interrupted);
+        return Err(ScanError::Interrupted);
     }
     let mut sampler = Sampler::new(walk, pieces, request.seed);
     sampler.out_of_time = out_of_time;
@@ -153,13 +156,13 @@ pub fn scan(request: &Request, watch: &mut dyn FnMut(Progress) -> ControlFlow<()
 }
 
 /// The folder that was meant, and the device it lies on.
-fn top(folder: &Path) -> Result<(PathBuf, u64), Fault> {
+fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
     let path = std::fs::canonicalize(folder).map_err(|error| match Errno::from_io_error(&error) {
         Some(errno) => not_possible("look through", folder, errno),
-        None => Fault::system(format!("look through {}", folder.display()))(error),
+        None => LabError::system(format!("look through {}", folder.display()))(error),
     })?;
     let refused = |errno| match errno {
-        Errno::NOTDIR => Fault::Unsuitable(format!(
+        Errno::NOTDIR => LabError::Unsuitable(format!(
             "{} is no folder: give the folder that holds your files",
             folder.display()
         )),
@@ -167,7 +170,7 @@ fn top(folder: &Path) -> Result<(PathBuf, u64), Fault> {
     };
     let (fd, stat) = content::open(&path, OFlags::DIRECTORY).map_err(refused)?;
     if walk::is_pseudo(fstatfs(&fd).map_err(refused)?.f_type) {
-        return Err(Fault::Unsuitable(format!(
+        return Err(LabError::Unsuitable(format!(
             "{} shows the state of the system and holds no files: give the folder that holds yours",
             folder.display()
         )));
@@ -179,7 +182,7 @@ fn top(folder: &Path) -> Result<(PathBuf, u64), Fault> {
 struct Sampler {
     scan: Scan,
     /// Index of the group, and the place.
-    chosen: Vec<(usize, Spot<Seen>)>,
+    selection: Vec<(usize, Spot<FileEntry>)>,
     files: u64,
     bytes: u64,
     out_of_time: bool,
@@ -188,22 +191,22 @@ struct Sampler {
 impl Sampler {
     fn new(walk: Walk<'_>, pieces: u64, seed: u64) -> Self {
         let Walk { piles, refusals, other_file_systems, files, bytes, .. } = walk;
-        let piles: Vec<Pile> = piles.into_iter().filter(|pile| pile.files > 0).collect();
+        let piles: Vec<GroupSample> = piles.into_iter().filter(|pile| pile.files > 0).collect();
         let with_bytes = piles.iter().filter(|pile| pile.spots.bytes() > 0).count().max(1) as u64;
         let each = PIECES_MIN.min(pieces / with_bytes);
         let shared = (pieces - each * with_bytes) as f64;
-        let (mut groups, mut chosen) = (Vec::new(), Vec::new());
-        for Pile { group, files, spots } in piles {
+        let (mut groups, mut selection) = (Vec::new(), Vec::new());
+        for GroupSample { group, files, spots } in piles {
             let own = spots.bytes();
             let count = each + (shared * own as f64 / bytes.max(1) as f64) as u64;
             let index = groups.len();
-            chosen.extend(spots.take(count as usize).into_iter().map(|spot| (index, spot)));
+            selection.extend(spots.take(count as usize).into_iter().map(|spot| (index, spot)));
             groups.push(GroupScan { group, files, bytes: own, sampled_bytes: 0, pieces: Vec::new() });
         }
         // In no order, so that a sample that has to end early is still one of everything.
-        chosen.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        selection.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let scan = Scan { groups, refusals, other_file_systems, out_of_time: false };
-        Self { scan, chosen, files, bytes, out_of_time: false }
+        Self { scan, selection, files, bytes, out_of_time: false }
     }
 
     fn run(
@@ -211,15 +214,15 @@ impl Sampler {
         clock: &Monotonic,
         time: Nanos,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(), NoScan> {
+    ) -> Result<(), ScanError> {
         let mut compressor = Compressor::new();
         let mut piece = Box::new([0; PIECE]);
-        let (mut sampled_bytes, sample_bytes) = (0, Some(self.chosen.len() as u64 * PIECE as u64));
+        let (mut sampled_bytes, sample_bytes) = (0, Some(self.selection.len() as u64 * PIECE as u64));
         let mut refused = std::collections::HashSet::new();
-        for (index, spot) in std::mem::take(&mut self.chosen) {
+        for (index, spot) in std::mem::take(&mut self.selection) {
             let (files, bytes) = (self.files, self.bytes);
             if watch(Progress { files, bytes, sampled_bytes, sample_bytes }).is_break() {
-                return Err(NoScan::Interrupted);
+                return Err(ScanError::Interrupted);
             }
             if clock.now() >= time {
                 self.out_of_time = true;
@@ -249,7 +252,7 @@ impl Sampler {
 }
 
 /// Reads the piece at a spot; nothing, when the file is not the one that was seen any more.
-fn read(spot: &Spot<Seen>, piece: &mut [u8; PIECE]) -> rustix::io::Result<usize> {
+fn read(spot: &Spot<FileEntry>, piece: &mut [u8; PIECE]) -> rustix::io::Result<usize> {
     let (fd, stat) = match content::open(&spot.file.path, OFlags::empty()) {
         Err(Errno::NOENT) => return Ok(0),
         opened => opened?,

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, mkdirat, openat,
     statat, unlinkat,
@@ -16,8 +16,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::clock::wall_date;
-use crate::fault::{failed, not_possible};
 use crate::folder_times::FolderTimes;
+use crate::lab_error::{io_error, not_possible};
 use crate::leftover::Leftover;
 
 /// The name of the directory.
@@ -33,14 +33,14 @@ const SUFFIX: &str = ".likenew";
 /// The scratch directory of one folder, ours alone while this value lives. Dropping it removes it.
 #[derive(Debug)]
 pub struct Scratch {
-    held: Arc<Held>,
+    inner: Arc<ScratchDirectory>,
 }
 
 /// Every scratch directory that this process holds, for ways out on which nothing is dropped.
-static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
+static OPEN_DIRECTORIES: Mutex<Vec<Weak<ScratchDirectory>>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
-struct Held {
+struct ScratchDirectory {
     folder: OwnedFd,
     directory: OwnedFd,
     path: PathBuf,
@@ -52,24 +52,24 @@ struct Held {
 
 /// A scratch directory that could not be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftBehind {
+pub struct UnremovedScratch {
     /// Where it is.
     pub path: PathBuf,
     /// Why: a sentence without a full stop.
-    pub why: String,
+    pub reason: String,
 }
 
 /// Those of which nobody has been told.
-static LEFT_BEHIND: Mutex<Vec<LeftBehind>> = Mutex::new(Vec::new());
+static UNREMOVED_DIRECTORIES: Mutex<Vec<UnremovedScratch>> = Mutex::new(Vec::new());
 
 /// Scratch directories that were to be removed when they were dropped, and could not be: each is told once.
-pub fn left_behind() -> Vec<LeftBehind> {
-    std::mem::take(&mut lock(&LEFT_BEHIND))
+pub fn unremoved_directories() -> Vec<UnremovedScratch> {
+    std::mem::take(&mut lock(&UNREMOVED_DIRECTORIES))
 }
 
 /// What a removal came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovalReport {
     /// Files of ours that were removed, without the marker.
     pub files: u64,
     /// Bytes that they took up.
@@ -84,7 +84,7 @@ impl Scratch {
     /// # Errors
     /// Refusals, each with what to do: a run before this one has left files there, another run is using it, something else
     /// has that name, or the folder can not be written.
-    pub fn create(folder: &Path) -> Result<Self, Fault> {
+    pub fn create(folder: &Path) -> Result<Self, LabError> {
         // Some file systems make a file durable and not what lies beside it: without its marker nobody would know whose these are.
         Self::create_durably(folder, |marker, directory| fsync(marker).and_then(|()| fsync(directory)))
     }
@@ -92,7 +92,7 @@ impl Scratch {
     fn create_durably(
         folder: &Path,
         make_durable: impl FnOnce(&OwnedFd, &OwnedFd) -> rustix::io::Result<()>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, LabError> {
         let path = folder.join(DIRECTORY);
         let folder_fd = open_folder(folder)?;
         let times = FolderTimes::watch(&folder_fd);
@@ -104,12 +104,12 @@ impl Scratch {
         let directory = open_directory(&folder_fd).map_err(|errno| not_possible("open", &path, errno))?;
         let marker = lock_new_marker(&directory, &path).and_then(|marker| {
             let durable = make_durable(&marker, &directory);
-            durable.map_err(failed(format!("make {} durable", path.join(MARKER).display())))?;
+            durable.map_err(io_error(format!("make {} durable", path.join(MARKER).display())))?;
             Ok(marker)
         });
         let marker = match marker {
             Ok(marker) => marker,
-            Err(fault) => {
+            Err(lab_error) => {
                 // It is as empty as it was made, or else this does nothing.
                 let undone = match unlinkat(&directory, MARKER, AtFlags::empty()) {
                     Ok(()) | Err(Errno::NOENT) => unlinkat(&folder_fd, DIRECTORY, AtFlags::REMOVEDIR),
@@ -117,36 +117,37 @@ impl Scratch {
                 };
                 match undone {
                     Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-                    Err(errno) => lock(&LEFT_BEHIND).push(LeftBehind { path, why: errno.to_string() }),
+                    Err(errno) => lock(&UNREMOVED_DIRECTORIES)
+                        .push(UnremovedScratch { path, reason: errno.to_string() }),
                 }
                 times.map(FolderTimes::restore);
-                return Err(fault);
+                return Err(lab_error);
             }
         };
-        let held = Arc::new(Held {
+        let inner = Arc::new(ScratchDirectory {
             folder: folder_fd,
             directory,
             path,
             marker: Mutex::new(Some(marker)),
             times: Mutex::new(times),
         });
-        let mut all = lock(&HELD);
-        all.retain(|held| held.strong_count() > 0);
-        all.push(Arc::downgrade(&held));
-        Ok(Self { held })
+        let mut all = lock(&OPEN_DIRECTORIES);
+        all.retain(|inner| inner.strong_count() > 0);
+        all.push(Arc::downgrade(&inner));
+        Ok(Self { inner })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.held.path
+        &self.inner.path
     }
 
     /// Creates a file of ours in it, for reading and writing, and returns it with its path.
     ///
     /// # Errors
     /// There is one of that number already, or the system refuses.
-    pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), Fault> {
-        let path = self.held.path.join(file_name(number));
+    pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), LabError> {
+        let path = self.inner.path.join(file_name(number));
         let fd =
             self.create_fd(number, OFlags::empty()).map_err(|errno| not_possible("create", &path, errno))?;
         Ok((fd.into(), path))
@@ -156,65 +157,65 @@ impl Scratch {
     ///
     /// # Errors
     /// Something could not be removed.
-    pub fn remove(self) -> Result<Removed, Fault> {
-        self.held.remove()
+    pub fn remove(self) -> Result<RemovalReport, LabError> {
+        self.inner.remove()
     }
 
     pub(crate) fn create_fd(&self, number: u32, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        openat(&self.held.directory, file_name(number), flags, Mode::RUSR | Mode::WUSR)
+        openat(&self.inner.directory, file_name(number), flags, Mode::RUSR | Mode::WUSR)
     }
 
     pub(crate) fn delete(&self, number: u32) -> rustix::io::Result<()> {
-        unlinkat(&self.held.directory, file_name(number), AtFlags::empty())
+        unlinkat(&self.inner.directory, file_name(number), AtFlags::empty())
     }
 
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {
-        self.held.directory.as_fd()
+        self.inner.directory.as_fd()
     }
 
     /// Whether somebody has deleted it under us.
     pub(crate) fn is_gone(&self) -> bool {
-        fstat(&self.held.directory).is_ok_and(|stat| stat.st_nlink == 0)
-            || statat(&self.held.directory, MARKER, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
+        fstat(&self.inner.directory).is_ok_and(|stat| stat.st_nlink == 0)
+            || statat(&self.inner.directory, MARKER, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // Whoever ends the run tells what could not be removed; the next run finds it as a leftover.
-        let why = match self.held.remove() {
-            Ok(Removed { foreign, .. }) if foreign.is_empty() => return,
-            Ok(Removed { foreign, .. }) => {
+        let reason = match self.inner.remove() {
+            Ok(RemovalReport { foreign, .. }) if foreign.is_empty() => return,
+            Ok(RemovalReport { foreign, .. }) => {
                 format!("it holds files that are not ours ({})", foreign.join(", "))
             }
-            Err(fault) => fault.to_string(),
+            Err(lab_error) => lab_error.to_string(),
         };
-        lock(&LEFT_BEHIND).push(LeftBehind { path: self.held.path.clone(), why });
+        lock(&UNREMOVED_DIRECTORIES).push(UnremovedScratch { path: self.inner.path.clone(), reason });
     }
 }
 
 /// Removes every scratch directory that this process holds: for ways out on which no value is dropped, such as
 /// `std::process::exit`. Lanes that are still open go on with files that have no name any more.
-pub fn remove_all() -> Vec<Result<Removed, Fault>> {
-    let all = std::mem::take(&mut *lock(&HELD));
-    all.iter().filter_map(Weak::upgrade).map(|held| held.remove()).collect()
+pub fn remove_all() -> Vec<Result<RemovalReport, LabError>> {
+    let all = std::mem::take(&mut *lock(&OPEN_DIRECTORIES));
+    all.iter().filter_map(Weak::upgrade).map(|inner| inner.remove()).collect()
 }
 
 /// Whether a file of ours in a scratch directory that this process holds is the one with these numbers of device and inode.
 pub(crate) fn holds_file(device: u64, inode: u64) -> bool {
-    let held: Vec<_> = lock(&HELD).iter().filter_map(Weak::upgrade).collect();
-    held.iter().filter(|held| lock(&held.marker).is_some()).any(|held| {
+    let inner: Vec<_> = lock(&OPEN_DIRECTORIES).iter().filter_map(Weak::upgrade).collect();
+    inner.iter().filter(|inner| lock(&inner.marker).is_some()).any(|inner| {
         let is_it = |(_, stat): &(String, Stat)| (stat.st_dev, stat.st_ino) == (device, inode);
-        list(&held.directory).is_ok_and(|listing| listing.ours.iter().any(is_it))
+        list(&inner.directory).is_ok_and(|listing| listing.own_files.iter().any(is_it))
     })
 }
 
-impl Held {
-    fn remove(&self) -> Result<Removed, Fault> {
+impl ScratchDirectory {
+    fn remove(&self) -> Result<RemovalReport, LabError> {
         let mut marker = lock(&self.marker);
         if marker.is_none() {
-            return Ok(Removed::default());
+            return Ok(RemovalReport::default());
         }
         let removed = remove_ours(&self.folder, &self.directory, &self.path)?;
         lock(&self.times).take().map(FolderTimes::restore);
@@ -225,15 +226,19 @@ impl Held {
 
 /// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The caller holds the
 /// lock of the marker.
-pub(crate) fn remove_ours(folder: &OwnedFd, directory: &OwnedFd, path: &Path) -> Result<Removed, Fault> {
+pub(crate) fn remove_ours(
+    folder: &OwnedFd,
+    directory: &OwnedFd,
+    path: &Path,
+) -> Result<RemovalReport, LabError> {
     let here = || path.display();
-    let listing = list(directory).map_err(failed(format!("list {}", here())))?;
-    let mut removed = Removed { foreign: listing.foreign, ..Removed::default() };
-    for (name, stat) in listing.ours {
+    let listing = list(directory).map_err(io_error(format!("list {}", here())))?;
+    let mut removed = RemovalReport { foreign: listing.foreign, ..RemovalReport::default() };
+    for (name, stat) in listing.own_files {
         match unlinkat(directory, &*name, AtFlags::empty()) {
             Ok(()) => {
                 removed.files += 1;
-                removed.bytes += occupied(&stat);
+                removed.bytes += occupied_bytes(&stat);
             }
             Err(Errno::NOENT) => {}
             Err(errno) => {
@@ -259,7 +264,7 @@ pub(crate) fn remove_ours(folder: &OwnedFd, directory: &OwnedFd, path: &Path) ->
 #[derive(Default)]
 pub(crate) struct Listing {
     /// Files of ours, by name, with their status.
-    pub(crate) ours: Vec<(String, Stat)>,
+    pub(crate) own_files: Vec<(String, Stat)>,
     /// The names of everything else.
     pub(crate) foreign: Vec<String>,
 }
@@ -267,11 +272,11 @@ pub(crate) struct Listing {
 impl Listing {
     /// Bytes that our files take up.
     pub(crate) fn bytes(&self) -> u64 {
-        self.ours.iter().map(|(_, stat)| occupied(stat)).sum()
+        self.own_files.iter().map(|(_, stat)| occupied_bytes(stat)).sum()
     }
 }
 
-fn occupied(stat: &Stat) -> u64 {
+fn occupied_bytes(stat: &Stat) -> u64 {
     // The unit of `st_blocks` is 512 bytes on every file system (stat(2)).
     stat.st_blocks.cast_unsigned() * 512
 }
@@ -291,7 +296,7 @@ pub(crate) fn list(directory: &OwnedFd) -> rustix::io::Result<Listing> {
         };
         let text = name.to_string_lossy().into_owned();
         if is_file_name(&text) && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            listing.ours.push((text, stat));
+            listing.own_files.push((text, stat));
         } else {
             listing.foreign.push(text);
         }
@@ -311,7 +316,7 @@ fn is_file_name(name: &str) -> bool {
         .is_some_and(|number| file_name(number) == name)
 }
 
-pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, Fault> {
+pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     openat(CWD, folder, flags, Mode::empty()).map_err(|errno| not_possible("open the folder", folder, errno))
 }
@@ -321,21 +326,22 @@ pub(crate) fn open_directory(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     openat(folder, DIRECTORY, flags, Mode::empty())
 }
 
-fn refuse_existing(folder: &Path) -> Fault {
+fn refuse_existing(folder: &Path) -> LabError {
     match Leftover::find(folder) {
-        Err(fault) => fault,
+        Err(lab_error) => lab_error,
         Ok(Some(leftover)) => leftover.refusal(),
-        Ok(None) => {
-            Fault::Refused(format!("another likenew run has just ended in {}: start again", folder.display()))
-        }
+        Ok(None) => LabError::Refused(format!(
+            "another likenew run has just ended in {}: start again",
+            folder.display()
+        )),
     }
 }
 
-fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, Fault> {
+fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
         .map_err(|errno| not_possible("create a marker in", path, errno))?;
-    flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(failed(format!(
+    flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(io_error(format!(
         "lock {} (its file system must support flock)",
         path.join(MARKER).display()
     )))?;
@@ -355,9 +361,9 @@ fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, Fault> {
         rest = &rest[written..];
     }
     // Had a removal of leftovers taken it for one before it was locked, it would have no name any more.
-    let stat = fstat(&marker).map_err(failed(format!("look at {}", path.join(MARKER).display())))?;
+    let stat = fstat(&marker).map_err(io_error(format!("look at {}", path.join(MARKER).display())))?;
     if stat.st_nlink == 0 {
-        return Err(Fault::Refused(format!(
+        return Err(LabError::Refused(format!(
             "another likenew removed {} this moment: start again",
             path.display()
         )));
@@ -375,20 +381,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_made_durable_is_taken_back_or_told() {
+    fn what_cannot_be_made_durable_is_taken_back_or_reported() {
         let folder = tempfile::tempdir().unwrap();
         let is_empty = || std::fs::read_dir(folder.path()).unwrap().next().is_none();
-        let fault = Scratch::create_durably(folder.path(), |_, _| Err(Errno::IO)).unwrap_err().to_string();
-        assert!(fault.contains("durable") && is_empty(), "{fault}");
+        let lab_error =
+            Scratch::create_durably(folder.path(), |_, _| Err(Errno::IO)).unwrap_err().to_string();
+        assert!(lab_error.contains("durable") && is_empty(), "{lab_error}");
         // Somebody takes its place meanwhile, with what is not ours to remove.
         let foreign = folder.path().join(DIRECTORY).join(MARKER);
-        let fault = Scratch::create_durably(folder.path(), |_, _| {
+        let lab_error = Scratch::create_durably(folder.path(), |_, _| {
             std::fs::remove_file(&foreign).unwrap();
             std::fs::create_dir(&foreign).unwrap();
             Err(Errno::IO)
         });
-        assert!(fault.is_err());
-        let left = left_behind();
+        assert!(lab_error.is_err());
+        let left = unremoved_directories();
         assert!(left.iter().any(|left| left.path == folder.path().join(DIRECTORY)), "{left:?}");
     }
 

@@ -10,7 +10,7 @@ const BITS: u32 = 53;
 ///
 /// # Errors
 /// The system has no `/dev/urandom`, or refuses to have it read.
-pub fn fresh() -> io::Result<u64> {
+pub fn new_seed() -> io::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes) >> (u64::BITS - BITS))
@@ -20,7 +20,7 @@ pub fn fresh() -> io::Result<u64> {
 mod tests {
     #[test]
     fn two_runs_have_different_seeds_and_both_can_be_written_down() {
-        let [first, second] = [(); 2].map(|()| super::fresh().unwrap());
+        let [first, second] = [(); 2].map(|()| super::new_seed().unwrap());
         assert_ne!(first, second);
         assert!(first < 1 << 53 && second < 1 << 53);
     }

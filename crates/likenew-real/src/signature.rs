@@ -134,17 +134,17 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     if [&head, &tail].iter().any(|part| has_uberblock(part)) {
         found.push("zfs_member");
     }
-    let mut seen = Vec::with_capacity(found.len());
+    let mut visited = Vec::with_capacity(found.len());
     for name in found {
-        if !seen.contains(&name) {
-            seen.push(name);
+        if !visited.contains(&name) {
+            visited.push(name);
         }
     }
     // A file system for floppies ends its first block as a partition table does.
-    if seen.iter().any(|name| ["vfat", "exfat", "ntfs", "BitLocker"].contains(name)) {
-        seen.retain(|name| *name != "dos");
+    if visited.iter().any(|name| ["vfat", "exfat", "ntfs", "BitLocker"].contains(name)) {
+        visited.retain(|name| *name != "dos");
     }
-    Ok(seen)
+    Ok(visited)
 }
 
 /// Whether a ZFS label's ring of uberblocks, one to a KiB, lies in this.

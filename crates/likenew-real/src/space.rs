@@ -3,12 +3,12 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::amount;
 use rustix::fs::{StatVfsMountFlags, fstatvfs, statvfs};
 use rustix::io::Errno;
 
-use crate::fault::{failed, not_possible};
+use crate::lab_error::{io_error, not_possible};
 
 /// The reserve is this share of a file system, one part in …
 const RESERVE_PART: u64 = 20;
@@ -37,8 +37,8 @@ impl Space {
     ///
     /// # Errors
     /// The system does not say.
-    pub(crate) fn of(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, Fault> {
-        let of = fstatvfs(fd).map_err(failed(format!("ask for the free space of {}", path.display())))?;
+    pub(crate) fn query(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, LabError> {
+        let of = fstatvfs(fd).map_err(io_error(format!("ask for the free space of {}", path.display())))?;
         let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
         let is_read_only = of.f_flag.contains(StatVfsMountFlags::RDONLY);
         Ok(Self { is_read_only, ..Self::new(bytes(of.f_blocks), bytes(of.f_bavail), reserve) })
@@ -60,12 +60,12 @@ impl Space {
     ///
     /// # Errors
     /// A refusal with what to do: its file system is mounted read-only, or no more than the reserve is free.
-    pub fn writable_bytes(&self, path: &Path) -> Result<u64, Fault> {
+    pub fn writable_bytes(&self, path: &Path) -> Result<u64, LabError> {
         if self.is_read_only {
             return Err(not_possible("write to", path, Errno::ROFS));
         }
         if self.usable_bytes == 0 {
-            return Err(Fault::Refused(format!(
+            return Err(LabError::Refused(format!(
                 "nothing may be written into {}: {} are free, and {} always stay free; free some space, or give a smaller --reserve",
                 path.display(),
                 amount(self.free_bytes),
@@ -79,12 +79,12 @@ impl Space {
     ///
     /// # Errors
     /// A refusal with the numbers and what to do.
-    pub fn check(&self, bytes: u64, path: &Path) -> Result<(), Fault> {
+    pub fn check(&self, bytes: u64, path: &Path) -> Result<(), LabError> {
         if bytes <= self.usable_bytes && !self.is_read_only {
             return Ok(());
         }
         self.writable_bytes(path)?;
-        Err(Fault::Refused(format!(
+        Err(LabError::Refused(format!(
             "{} do not fit into {}: {} are free and {} of them stay in reserve, which leaves {}; use less, free some \
              space, or give a smaller --reserve",
             amount(bytes),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_is_told_from_its_disk() {
+    fn a_partition_is_distinguished_from_its_disk() {
         let (_root, disk) = disk(&[("device/serial", b"NVME1"), ("sdx2/partition", b"2\n")]);
         let [partition] = &disk.partitions()[..] else { panic!("one partition") };
         assert_eq!(StableId::of_device(partition, 4096).text, "NVME1-part2");

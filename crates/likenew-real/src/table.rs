@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use likenew_core::access::Access;
-use likenew_core::cure::Cure;
 use likenew_core::extents::ExtentMap;
-use likenew_core::fault::Fault;
+use likenew_core::fix::Fix;
 use likenew_core::io::{Io, Op, Outcome};
-use likenew_core::look::{Look, Seen};
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
-use likenew_core::trim::Sent;
+use likenew_core::trim::TrimReport;
 use likenew_core::units::{Nanos, amount};
 use rustix::fs::{Mode, OFlags, fstatvfs, fsync, open, syncfs};
 use rustix::io::Errno;
@@ -21,10 +21,10 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::clock::Monotonic;
 use crate::facts;
-use crate::fault::failed;
+use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
-use crate::trim::{self, Ground, Sender};
+use crate::trim::{self, MountedDevice, Sender};
 
 /// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim of exactly its
 /// range.
@@ -44,7 +44,7 @@ pub(crate) struct FileTable {
     nothing: OwnedFd,
     /// Held while a file is made or deleted.
     changing: Mutex<()>,
-    gone: AtomicBool,
+    is_gone: AtomicBool,
     // Dropped last: it removes the files.
     scratch: Scratch,
 }
@@ -53,7 +53,7 @@ pub(crate) struct FileTable {
 struct Entry {
     fd: OnceLock<OwnedFd>,
     /// Whether the descriptor leads to a file.
-    there: AtomicBool,
+    is_present: AtomicBool,
     /// Whether something was written since the last flush.
     dirty: AtomicBool,
 }
@@ -68,12 +68,12 @@ impl FileTable {
         geometry: Geometry,
         flags: OFlags,
         reserve_bytes: u64,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, LabError> {
         let file_bytes = geometry.boundary.expect("a folder's files have a length");
         let files = geometry.capacity / file_bytes;
         let path_only = OFlags::PATH | OFlags::CLOEXEC;
         let nothing =
-            open(scratch.path(), path_only, Mode::empty()).map_err(failed("open the scratch folder"))?;
+            open(scratch.path(), path_only, Mode::empty()).map_err(io_error("open the scratch folder"))?;
         Ok(Self {
             geometry,
             file_bytes,
@@ -83,7 +83,7 @@ impl FileTable {
             files: (0..files).map(|_| Entry::default()).collect(),
             nothing,
             changing: Mutex::new(()),
-            gone: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
             scratch,
         })
     }
@@ -95,7 +95,7 @@ impl FileTable {
 
     fn spot_in(&self, file: usize, offset: u64) -> Option<Spot<'_>> {
         let entry = &self.files[file];
-        let fd = entry.fd.get().filter(|_| entry.there.load(Ordering::Acquire))?;
+        let fd = entry.fd.get().filter(|_| entry.is_present.load(Ordering::Acquire))?;
         Some(Spot { fd: fd.as_fd(), offset })
     }
 
@@ -107,7 +107,7 @@ impl FileTable {
     fn make(&self, file: usize) -> Result<(), Errno> {
         let _changing = lock(&self.changing);
         let entry = &self.files[file];
-        if entry.there.load(Ordering::Acquire) {
+        if entry.is_present.load(Ordering::Acquire) {
             return Ok(());
         }
         // The layout was checked against the reserve; this is for space that others use up meanwhile. Half of it may
@@ -120,31 +120,31 @@ impl FileTable {
         let flags = if self.is_direct() { OFlags::DIRECT } else { OFlags::empty() };
         let made = self.scratch.create_fd(file as u32, flags);
         if made.as_ref().is_err_and(|errno| *errno == Errno::NOENT) && self.scratch.is_gone() {
-            self.gone.store(true, Ordering::Release);
+            self.is_gone.store(true, Ordering::Release);
         }
         let made = made?;
         match entry.fd.get() {
-            Some(fd) => lead_to(fd, &made)?,
+            Some(fd) => redirect(fd, &made)?,
             None => entry.fd.set(made).expect("files are made one at a time"),
         }
-        entry.there.store(true, Ordering::Release);
+        entry.is_present.store(true, Ordering::Release);
         Ok(())
     }
 
     fn delete(&self, file: usize) -> Result<(), Errno> {
         let _changing = lock(&self.changing);
         let entry = &self.files[file];
-        if !entry.there.load(Ordering::Acquire) {
+        if !entry.is_present.load(Ordering::Acquire) {
             return Ok(());
         }
         match self.scratch.delete(file as u32) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno),
         }
-        entry.there.store(false, Ordering::Release);
+        entry.is_present.store(false, Ordering::Release);
         entry.dirty.store(false, Ordering::Release);
         // Gives up the last hold on the file, which is when its space becomes free.
-        lead_to(entry.fd.get().expect("a file that is there has a descriptor"), &self.nothing)
+        redirect(entry.fd.get().expect("a file that is there has a descriptor"), &self.nothing)
     }
 
     /// Bytes that may still be written without touching the reserve.
@@ -158,15 +158,17 @@ impl FileTable {
         &self,
         range: Range<u64>,
         wait: Nanos,
-        ground: &Ground,
+        mounted: &MountedDevice,
         clock: &Monotonic,
-    ) -> Result<Sent, Fault> {
+    ) -> Result<TrimReport, LabError> {
         let first = range.start.div_ceil(self.file_bytes) as usize;
         let files = first..((range.end / self.file_bytes) as usize).min(self.files.len()).max(first);
-        let mut places = ground.unsuitable().map_or_else(|| Ok(Vec::new()), Err);
+        let mut places = mounted.unsuitable().map_or_else(|| Ok(Vec::new()), Err);
         for file in files.clone() {
             let entry = &self.files[file];
-            let Some(fd) = entry.fd.get().filter(|_| entry.there.load(Ordering::Acquire)) else { continue };
+            let Some(fd) = entry.fd.get().filter(|_| entry.is_present.load(Ordering::Acquire)) else {
+                continue;
+            };
             places = places.and_then(|mut places| {
                 let map = trim::extents(fd, self.file_bytes, trim::Flush::First)
                     .map_err(|errno| errno.to_string())?;
@@ -174,10 +176,10 @@ impl FileTable {
                 Ok(places)
             });
         }
-        let sender = Sender::new(ground);
-        let refused = failed("delete files of ours");
+        let sender = Sender::new(mounted);
+        let refused = io_error("delete files of ours");
         files.clone().try_for_each(|file| self.delete(file)).map_err(refused)?;
-        syncfs(self.scratch.directory()).map_err(failed("write out the file system"))?;
+        syncfs(self.scratch.directory()).map_err(io_error("write out the file system"))?;
         let bytes = files.len() as u64 * self.file_bytes;
         let freed = places.as_deref().map_err(String::as_str);
         Ok(sender.send(self.scratch.directory(), freed, bytes, wait, clock))
@@ -187,7 +189,9 @@ impl FileTable {
     fn extents(&self) -> Result<ExtentMap, String> {
         let mut extents = Vec::new();
         for (file, entry) in self.files.iter().enumerate() {
-            let Some(fd) = entry.fd.get().filter(|_| entry.there.load(Ordering::Acquire)) else { continue };
+            let Some(fd) = entry.fd.get().filter(|_| entry.is_present.load(Ordering::Acquire)) else {
+                continue;
+            };
             extents.extend(trim::device_extents(fd, file as u64 * self.file_bytes, self.file_bytes)?);
             if extents.len() > ExtentMap::EXTENTS_MAX {
                 return Err(format!(
@@ -204,9 +208,9 @@ impl FileTable {
     }
 
     /// The files that are there.
-    fn there(&self) -> impl Iterator<Item = &OwnedFd> {
-        let there = self.files.iter().filter(|entry| entry.there.load(Ordering::Acquire));
-        there.filter_map(|entry| entry.fd.get())
+    fn present_files(&self) -> impl Iterator<Item = &OwnedFd> {
+        let is_present = self.files.iter().filter(|entry| entry.is_present.load(Ordering::Acquire));
+        is_present.filter_map(|entry| entry.fd.get())
     }
 
     /// Makes every file durable that was written since the last flush.
@@ -215,7 +219,7 @@ impl FileTable {
         let mut first_error = Ok(());
         for entry in dirty {
             // A file that is deleted meanwhile has nothing to keep.
-            if let (Some(fd), true) = (entry.fd.get(), entry.there.load(Ordering::Acquire)) {
+            if let (Some(fd), true) = (entry.fd.get(), entry.is_present.load(Ordering::Acquire)) {
                 first_error = first_error.and(fsync(fd));
             }
         }
@@ -255,12 +259,12 @@ impl Medium for FileTable {
             return if io.op == Op::Trim { Outcome::Done } else { error(Errno::NOENT) };
         };
         let outcome = perform_at(spot, io, buffer);
-        self.ended(io, outcome);
+        self.on_end(io, outcome);
         outcome
     }
 
     #[inline]
-    fn ended(&self, io: &Io, _outcome: Outcome) {
+    fn on_end(&self, io: &Io, _outcome: Outcome) {
         if io.op == Op::Write {
             // After the write, so that a flush which comes between is followed by one that covers it.
             let dirty = &self.files[(io.offset / self.file_bytes) as usize].dirty;
@@ -270,54 +274,54 @@ impl Medium for FileTable {
         }
     }
 
-    fn look(&self, look: &Look, clock: &Monotonic) -> Result<Seen, Fault> {
-        let Some(ground) = Ground::of(self.scratch.directory()) else {
-            return Ok(Seen::Unknown("the file system is not listed in /proc".to_owned()));
+    fn probe(&self, probe: &Probe, clock: &Monotonic) -> Result<ProbeResult, LabError> {
+        let Some(mounted) = MountedDevice::find(self.scratch.directory()) else {
+            return Ok(ProbeResult::Unknown("the file system is not listed in /proc".to_owned()));
         };
-        match look {
+        match probe {
             // What is told of files is told of the user's, which lie beside ours.
-            Look::Facts => Ok(facts::look_at(self.scratch.directory(), self.scratch.path().parent())),
-            Look::Extents => Ok(ground
+            Probe::Facts => Ok(facts::collect(self.scratch.directory(), self.scratch.path().parent())),
+            Probe::Extents => Ok(mounted
                 .unsuitable()
                 .map_or_else(|| self.extents(), Err)
-                .map_or_else(Seen::Unknown, Seen::Extents)),
-            Look::OldFiles | Look::TrimPath | Look::TrimClaims | Look::Outlook => {
-                Ok(trim::look_at(self.scratch.directory(), look))
+                .map_or_else(ProbeResult::Unknown, ProbeResult::Extents)),
+            Probe::OldFiles | Probe::TrimPath | Probe::TrimClaims | Probe::Feasibility => {
+                Ok(trim::check(self.scratch.directory(), probe))
             }
-            Look::TrimReadBack(asked) => {
+            Probe::TrimReadBack(asked) => {
                 let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
                 if needed > left {
-                    return Ok(Seen::Unknown(format!(
+                    return Ok(ProbeResult::Unknown(format!(
                         "it takes {}, and only {} are left above the reserve",
                         amount(needed),
                         amount(left)
                     )));
                 }
-                trim::read_back(&self.scratch, self.files.len() as u32, &ground, asked, clock)
+                trim::read_back(&self.scratch, self.files.len() as u32, &mounted, asked, clock)
             }
-            Look::Cure(Cure::TrimFree) => Ok(trim::tell_free(self.scratch.directory(), &ground, clock)),
-            Look::Cure(_) => Ok(Seen::Unknown("this can not be done to a folder".to_owned())),
-            Look::Release { offset, bytes, wait } => {
-                Ok(Seen::Released(self.release(*offset..*offset + *bytes, *wait, &ground, clock)?))
+            Probe::Fix(Fix::TrimFree) => Ok(trim::trim_free_space(self.scratch.directory(), &mounted, clock)),
+            Probe::Fix(_) => Ok(ProbeResult::Unknown("this can not be done to a folder".to_owned())),
+            Probe::Release { offset, bytes, wait } => {
+                Ok(ProbeResult::Released(self.release(*offset..*offset + *bytes, *wait, &mounted, clock)?))
             }
         }
     }
 
-    fn reach(&self, access: Access) -> Result<(), Fault> {
+    fn prepare_access(&self, access: Access) -> Result<(), LabError> {
         self.buffered.store(access == Access::Buffered, Ordering::Release);
         let direct = self.is_direct();
-        let mut files = self.there();
+        let mut files = self.present_files();
         files
             .try_for_each(|fd| set_direct(fd, direct))
-            .map_err(failed("change between direct and buffered I/O"))
+            .map_err(io_error("change between direct and buffered I/O"))
     }
 
-    fn make_cold(&self) -> Result<(), Fault> {
-        self.there().try_for_each(drop_cached)
+    fn make_cold(&self) -> Result<(), LabError> {
+        self.present_files().try_for_each(drop_cached)
     }
 
-    fn vanished(&self) -> Option<PathBuf> {
-        let gone = self.gone.load(Ordering::Acquire) || self.scratch.is_gone();
+    fn missing_path(&self) -> Option<PathBuf> {
+        let gone = self.is_gone.load(Ordering::Acquire) || self.scratch.is_gone();
         gone.then(|| self.scratch.path().parent().expect("a scratch folder lies in a folder").to_owned())
     }
 }
@@ -329,7 +333,7 @@ fn error(errno: Errno) -> Outcome {
 
 /// Makes the number of `fd` lead to what `to` leads to, and gives up what it led to before.
 #[allow(unsafe_code, reason = "libc's dup3 keeps the number that rustix would want to own mutably")]
-fn lead_to(fd: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
+fn redirect(fd: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: both descriptors are open and ours, and `fd` stays open: only what it leads to changes.
     let answer = unsafe { libc::dup3(to.as_raw_fd(), fd.as_raw_fd(), libc::O_CLOEXEC) };
     if answer < 0 {
@@ -347,7 +351,7 @@ const DESCRIPTORS_KEPT: u64 = 600;
 ///
 /// # Errors
 /// They can not.
-pub(crate) fn check_descriptors(files: u64) -> Result<(), Fault> {
+pub(crate) fn check_descriptors(files: u64) -> Result<(), LabError> {
     let mut limit = getrlimit(Resource::Nofile);
     let needed = files + DESCRIPTORS_KEPT;
     if limit.current.is_some_and(|current| current < needed) {
@@ -357,7 +361,7 @@ pub(crate) fn check_descriptors(files: u64) -> Result<(), Fault> {
         limit = getrlimit(Resource::Nofile);
     }
     match limit.current {
-        Some(current) if current < needed => Err(Fault::Unsuitable(format!(
+        Some(current) if current < needed => Err(LabError::Unsuitable(format!(
             "{files} files are more than can be open at once (the limit is {current}, and {DESCRIPTORS_KEPT} of them are \
              needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)"
         ))),

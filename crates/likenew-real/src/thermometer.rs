@@ -12,7 +12,7 @@ use crate::health::HealthSource;
 
 /// How often a drive is asked. Each time costs it a command, and keeps some disks from spinning down
 /// (Linux, Documentation/hwmon/drivetemp.rst).
-const EVERY: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_secs(10);
 /// An answer older than this is no answer.
 const STALE: Nanos = Nanos::from_secs(35);
 
@@ -38,7 +38,7 @@ impl Thermometer {
                     *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some((clock.now(), degrees));
                 }
                 // Nothing is ever sent: the channel closes when the thermometer is dropped.
-                if stopped.recv_timeout(EVERY) != Err(crossbeam_channel::RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(INTERVAL) != Err(crossbeam_channel::RecvTimeoutError::Timeout) {
                     break;
                 }
             }

@@ -31,7 +31,7 @@ pub fn kernel() -> Option<String> {
 }
 
 /// Reads a page by formats, for fuzzers; whether all of it made sense.
-pub(crate) fn fuzzed(head: &str, issue: &str, complete: &str, page: &[u8]) -> bool {
+pub(crate) fn fuzz_parse(head: &str, issue: &str, complete: &str, page: &[u8]) -> bool {
     use event::Step;
     let formats =
         [(Step::Issue, "issue", issue.to_owned()), (Step::Complete, "complete", complete.to_owned())];

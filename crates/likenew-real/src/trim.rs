@@ -16,13 +16,13 @@ mod own_file;
 mod raw;
 mod read_back;
 mod send;
-mod tell_free;
+mod trim_free_space;
 
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use likenew_core::extents::ExtentMap;
-use likenew_core::look::{Look, Seen};
+use likenew_core::probe::{Probe, ProbeResult};
 
 use crate::block::BlockDevice;
 use crate::mounts::{DeviceNumber, Mount};
@@ -33,22 +33,22 @@ pub(crate) use free_space::fuzzed_free_space;
 pub(crate) use layers::{SENDERS, device_path, mount_path, stack};
 pub(crate) use read_back::read_back;
 pub(crate) use send::Sender;
-pub(crate) use tell_free::tell_free;
+pub(crate) use trim_free_space::trim_free_space;
 
 /// Where a folder or file lies.
-pub(crate) struct Ground {
+pub(crate) struct MountedDevice {
     pub(crate) mount: Mount,
     /// The block device that its file system is on, or one of them.
     pub(crate) device: Option<BlockDevice>,
 }
 
-impl Ground {
+impl MountedDevice {
     /// Of what holds an open file or folder.
-    pub(crate) fn of(fd: impl AsFd) -> Option<Self> {
-        let mount = Mount::of(fd)?;
+    pub(crate) fn find(fd: impl AsFd) -> Option<Self> {
+        let mount = Mount::containing(fd)?;
         // A file system of several devices has a number of its own; its source is then one of them.
-        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
-        let device = BlockDevice::numbered(mount.device).or_else(by_source);
+        let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
+        let device = BlockDevice::by_number(mount.device).or_else(by_source);
         Some(Self { mount, device })
     }
 
@@ -92,43 +92,47 @@ impl Ground {
     }
 
     /// Whether the file system sends TRIM by itself as soon as blocks are freed.
-    pub(crate) fn at_once(&self) -> bool {
+    pub(crate) fn discards_immediately(&self) -> bool {
         self.mount.has_option("discard")
     }
 }
 
 /// Answers looks that need no file of our own, about what holds `fd`: a folder, a file, or a device.
-pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
-    let unknown = |why: &str| Seen::Unknown(why.to_owned());
+pub(crate) fn check(fd: impl AsFd, probe: &Probe) -> ProbeResult {
+    let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
     let stat = rustix::fs::fstat(&fd);
     let device = stat.as_ref().ok().filter(|stat| {
         rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::BlockDevice
     });
-    let device = device.map(|stat| BlockDevice::numbered(DeviceNumber::of(stat.st_rdev)));
-    let ground = if device.is_none() { Ground::of(&fd) } else { None };
-    match (look, device, ground) {
-        (Look::Facts, ..) => crate::facts::look_at(fd, None),
-        (Look::TrimPath, Some(Some(device)), _) => Seen::TrimPath(device_path(&device)),
-        (Look::TrimPath, None, Some(ground)) => Seen::TrimPath(mount_path(&ground)),
-        (Look::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),
-        (Look::TrimClaims, None, Some(Ground { device: Some(device), .. })) => disk_claims(&stack(&device)),
-        (Look::TrimPath | Look::TrimClaims, Some(None), _) => unknown("the device is not listed in /sys"),
-        (Look::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
-        (Look::TrimClaims, None, _) => unknown("no device is known below this file system"),
-        (Look::Outlook, ..) => crate::erase::outlook::look_at(fd),
-        (Look::Extents, Some(_), _) => unknown("a device's addresses are its own"),
-        (Look::Extents, None, None) => unknown("the file system is not listed in /proc"),
-        (Look::Extents, None, Some(ground)) => match (ground.unsuitable(), stat) {
-            (Some(why), _) => Seen::Unknown(why),
+    let device = device.map(|stat| BlockDevice::by_number(DeviceNumber::from_raw(stat.st_rdev)));
+    let mounted = if device.is_none() { MountedDevice::find(&fd) } else { None };
+    match (probe, device, mounted) {
+        (Probe::Facts, ..) => crate::facts::collect(fd, None),
+        (Probe::TrimPath, Some(Some(device)), _) => ProbeResult::TrimPath(device_path(&device)),
+        (Probe::TrimPath, None, Some(mounted)) => ProbeResult::TrimPath(mount_path(&mounted)),
+        (Probe::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),
+        (Probe::TrimClaims, None, Some(MountedDevice { device: Some(device), .. })) => {
+            disk_claims(&stack(&device))
+        }
+        (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown("the device is not listed in /sys"),
+        (Probe::TrimPath, None, None) => unknown("the file system is not listed in /proc"),
+        (Probe::TrimClaims, None, _) => unknown("no device is known below this file system"),
+        (Probe::Feasibility, ..) => crate::erase::feasibility::check(fd),
+        (Probe::Extents, Some(_), _) => unknown("a device's addresses are its own"),
+        (Probe::Extents, None, None) => unknown("the file system is not listed in /proc"),
+        (Probe::Extents, None, Some(mounted)) => match (mounted.unsuitable(), stat) {
+            (Some(reason), _) => ProbeResult::Unknown(reason),
             (None, Ok(stat)) => {
                 let mapped = device_extents(&fd, 0, stat.st_size as u64);
-                mapped.map_or_else(Seen::Unknown, |extents| Seen::Extents(ExtentMap::new(extents)))
+                mapped.map_or_else(ProbeResult::Unknown, |extents| {
+                    ProbeResult::Extents(ExtentMap::new(extents))
+                })
             }
-            (None, Err(errno)) => Seen::Unknown(format!("the file does not tell its length: {errno}")),
+            (None, Err(errno)) => ProbeResult::Unknown(format!("the file does not tell its length: {errno}")),
         },
-        (Look::OldFiles, ..) => unknown("only the files of a folder are looked for"),
-        (Look::Cure(_), ..) => unknown("it may only be read: give a folder on it"),
-        (Look::TrimReadBack(_) | Look::Release { .. }, ..) => {
+        (Probe::OldFiles, ..) => unknown("only the files of a folder are looked for"),
+        (Probe::Fix(_), ..) => unknown("it may only be read: give a folder on it"),
+        (Probe::TrimReadBack(_) | Probe::Release { .. }, ..) => {
             unknown("it may only be read, and giving something up changes what it holds: give a folder on it")
         }
     }
@@ -138,7 +142,7 @@ pub(crate) fn look_at(fd: impl AsFd, look: &Look) -> Seen {
 mod tests {
     use super::*;
 
-    fn ground(kind: &str, options: &str, device: bool) -> Ground {
+    fn mounted(kind: &str, options: &str, device: bool) -> MountedDevice {
         let mount = Mount {
             id: 1,
             device: DeviceNumber { major: 0, minor: 0 },
@@ -148,13 +152,13 @@ mod tests {
             source: "/dev/x".into(),
             options: options.into(),
         };
-        Ground { mount, device: device.then(|| BlockDevice::at("/nowhere".into())) }
+        MountedDevice { mount, device: device.then(|| BlockDevice::at("/nowhere".into())) }
     }
 
     #[test]
     fn only_file_systems_whose_files_can_be_followed_are_suitable() {
-        assert_eq!(ground("ext4", "rw", true).unsuitable(), None);
-        assert_eq!(ground("xfs", "rw,discard", true).unsuitable(), None);
+        assert_eq!(mounted("ext4", "rw", true).unsuitable(), None);
+        assert_eq!(mounted("xfs", "rw,discard", true).unsuitable(), None);
         for (kind, options, device, words) in [
             ("ext4", "rw", false, "/sys"),
             ("xfs", "rw,rtdev=/dev/sdb", true, "two devices"),
@@ -166,15 +170,15 @@ mod tests {
             ("fuse.sshfs", "rw", false, "FUSE"),
             ("hfsplus", "rw", true, "hfsplus"),
         ] {
-            let why = ground(kind, options, device).unsuitable().unwrap();
-            assert!(why.contains(words), "{kind}: {why}");
+            let reason = mounted(kind, options, device).unsuitable().unwrap();
+            assert!(reason.contains(words), "{kind}: {reason}");
         }
     }
 
     #[test]
     fn a_mount_that_discards_at_once_is_known_by_its_option() {
-        assert!(ground("ext4", "rw,discard", true).at_once());
-        assert!(ground("btrfs", "rw,discard=async", true).at_once());
-        assert!(!ground("ext4", "rw,nodiscard,x-discards", true).at_once());
+        assert!(mounted("ext4", "rw,discard", true).discards_immediately());
+        assert!(mounted("btrfs", "rw,discard=async", true).discards_immediately());
+        assert!(!mounted("ext4", "rw,nodiscard,x-discards", true).discards_immediately());
     }
 }

@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 
 use io_uring::{opcode, squeue, types};
-use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::target::{Geometry, Health, Target};
 use likenew_core::units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
@@ -20,7 +20,7 @@ use crate::flights::Flights;
 use crate::health::HealthSource;
 use crate::medium::{Medium, PUNCH, Spot};
 use crate::posix::LAST_WAIT;
-use crate::ring::{Answer, Ring};
+use crate::ring::{CompletionEntry, Ring};
 use crate::workers::Workers;
 
 /// User data of the entry that waits for the clerks' bell; slots are far below.
@@ -42,7 +42,7 @@ const REGISTERED_BYTES_MAX: usize = 1 << 30;
 pub(crate) struct UringLane<M: Medium> {
     // Dropped in this order: the ring and the clerks use the buffers.
     ring: Ring,
-    clerks: Option<Clerks>,
+    worker_pool: Option<WorkerPool>,
     buffers: Buffers,
     flights: Flights,
     medium: Arc<M>,
@@ -70,9 +70,9 @@ enum Pulse {
 }
 
 /// Threads for what can not be said in one entry, and the bell that they ring in the ring.
-struct Clerks {
+struct WorkerPool {
     workers: Workers,
-    bell: Arc<OwnedFd>,
+    eventfd: Arc<OwnedFd>,
 }
 
 impl<M: Medium> UringLane<M> {
@@ -86,18 +86,18 @@ impl<M: Medium> UringLane<M> {
         health: HealthSource,
         depth: u32,
         length_max: u32,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, LabError> {
         let buffers = Buffers::map(depth, length_max)?;
         // Two more entries, for the bell and the pulse.
-        let ring =
-            Ring::open(depth + 2).map_err(Fault::system("set up io_uring (--engine posix does without)"))?;
+        let ring = Ring::open(depth + 2)
+            .map_err(LabError::system("set up io_uring (--engine posix does without)"))?;
         // SAFETY: fields are dropped in order, so the buffers outlive the ring.
         let fixed_buffers =
             buffers.bytes() <= REGISTERED_BYTES_MAX && unsafe { ring.register_buffers(&buffers.vectors()) };
-        let fixed_file = medium.only().is_some_and(|fd| ring.register_file(fd));
+        let fixed_file = medium.sole_descriptor().is_some_and(|fd| ring.register_file(fd));
         Ok(Self {
             ring,
-            clerks: None,
+            worker_pool: None,
             buffers,
             flights: Flights::new(medium.geometry(), depth, length_max),
             medium: Arc::clone(medium),
@@ -118,7 +118,7 @@ impl<M: Medium> UringLane<M> {
     }
 
     #[inline]
-    fn enable(&mut self) -> Result<(), Fault> {
+    fn enable(&mut self) -> Result<(), LabError> {
         if !self.enabled {
             self.ring.enable().map_err(ring_failed)?;
             sharpen_timers();
@@ -129,34 +129,34 @@ impl<M: Medium> UringLane<M> {
 
     /// Gives an I/O to the clerks, whom the first such I/O calls in.
     #[cold]
-    fn hand_over(&mut self, io: &Io) -> Result<(), Fault> {
-        if self.clerks.is_none() {
-            match self.start_clerks() {
-                Ok(clerks) => self.clerks = Some(clerks),
-                Err(fault) => {
+    fn hand_over(&mut self, io: &Io) -> Result<(), LabError> {
+        if self.worker_pool.is_none() {
+            match self.start_worker_pool() {
+                Ok(worker_pool) => self.worker_pool = Some(worker_pool),
+                Err(lab_error) => {
                     self.flights.free(io.slot);
-                    return Err(fault);
+                    return Err(lab_error);
                 }
             }
         }
-        let clerks = self.clerks.as_ref().expect("they were just started");
+        let worker_pool = self.worker_pool.as_ref().expect("they were just started");
         // SAFETY: `Flights::leave` has checked that the I/O fits the slot's buffer, which is handed out to nobody while the
         // slot is in flight, and which outlives the clerks.
-        unsafe { clerks.workers.hand_over(io, self.buffers.address(io.slot)) };
+        unsafe { worker_pool.workers.hand_over(io, self.buffers.address(io.slot)) };
         Ok(())
     }
 
-    fn start_clerks(&mut self) -> Result<Clerks, Fault> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+    fn start_worker_pool(&mut self) -> Result<WorkerPool, LabError> {
+        let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| ring_failed(errno.into()))?;
-        let bell = Arc::new(bell);
+        let eventfd = Arc::new(eventfd);
         let threads = self.depth.min(CLERKS_MAX);
-        let workers = Workers::start(threads, self.depth, &self.medium, self.clock, Some(&bell))?;
-        listen(&mut self.ring, &bell);
-        Ok(Clerks { workers, bell })
+        let workers = Workers::start(threads, self.depth, &self.medium, self.clock, Some(&eventfd))?;
+        listen(&mut self.ring, &eventfd);
+        Ok(WorkerPool { workers, eventfd })
     }
 
-    fn wait_for_one(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+    fn wait_for_completion(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
         self.enable()?;
         if self.ring.unsent() == 0 && self.reap(done)? {
             return Ok(());
@@ -192,7 +192,7 @@ impl<M: Medium> UringLane<M> {
 
     /// Takes every completion that is there, and says whether there was any.
     #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>) -> Result<bool, Fault> {
+    fn reap(&mut self, done: &mut Vec<Completion>) -> Result<bool, LabError> {
         let Self { ring, flights, medium, clock, pulse, .. } = self;
         let entries = ring.completions();
         if entries.len() == 0 {
@@ -200,10 +200,10 @@ impl<M: Medium> UringLane<M> {
         }
         let first = done.len();
         let at = clock.now();
-        let (mut rung, mut refused) = (false, false);
-        for Answer { data, result, more } in entries {
+        let (mut is_signalled, mut refused) = (false, false);
+        for CompletionEntry { data, result, more } in entries {
             match data {
-                BELL => rung = true,
+                BELL => is_signalled = true,
                 PULSE if result == -libc::EINVAL => *pulse = Pulse::Unknown,
                 PULSE if !more => *pulse = Pulse::Stopped,
                 _ => {}
@@ -213,12 +213,12 @@ impl<M: Medium> UringLane<M> {
             }
             let slot = Slot(data as u32);
             let (io, outcome) = flights.end(slot, result);
-            medium.ended(&io, outcome);
+            medium.on_end(&io, outcome);
             refused |= matches!(outcome, Outcome::Error(_));
             done.push(Completion { slot, at, outcome });
         }
-        if rung || refused {
-            self.reap_rare(done, first, rung)?;
+        if is_signalled || refused {
+            self.reap_rare(done, first, is_signalled)?;
         }
         if let Some(last) = done[first..].last() {
             self.last = last.at;
@@ -228,21 +228,26 @@ impl<M: Medium> UringLane<M> {
 
     /// The clerks' completions, which carry times of their own, and a look at whether the drive is still there.
     #[cold]
-    fn reap_rare(&mut self, done: &mut Vec<Completion>, first: usize, rung: bool) -> Result<(), Fault> {
-        if rung {
-            let clerks = self.clerks.as_ref().expect("only clerks ring the bell");
+    fn reap_rare(
+        &mut self,
+        done: &mut Vec<Completion>,
+        first: usize,
+        is_signalled: bool,
+    ) -> Result<(), LabError> {
+        if is_signalled {
+            let worker_pool = self.worker_pool.as_ref().expect("only clerks ring the bell");
             // Silenced before the completions are taken, so that none of them is missed.
-            let _ = rustix::io::read(&*clerks.bell, &mut [0u8; 8]);
-            while let Some(mut completion) = clerks.workers.poll() {
+            let _ = rustix::io::read(&*worker_pool.eventfd, &mut [0u8; 8]);
+            while let Some(mut completion) = worker_pool.workers.poll() {
                 completion.at = completion.at.max(self.last);
                 self.flights.free(completion.slot);
                 done.push(completion);
             }
-            listen(&mut self.ring, &clerks.bell);
+            listen(&mut self.ring, &worker_pool.eventfd);
             done[first..].sort_by_key(|completion| completion.at);
         }
         if done[first..].iter().any(|completion| matches!(completion.outcome, Outcome::Error(_))) {
-            self.medium.still_there()?;
+            self.medium.check_present()?;
         }
         Ok(())
     }
@@ -260,7 +265,9 @@ impl<M: Medium> UringLane<M> {
                 // The ring belongs to another thread, which alone could wait in it.
                 self.clock.rest(self.clock.now() + Nanos::from_millis(1));
                 // Nor does a bell ring in it.
-                while let Some(completion) = self.clerks.as_ref().and_then(|clerks| clerks.workers.poll()) {
+                while let Some(completion) =
+                    self.worker_pool.as_ref().and_then(|worker_pool| worker_pool.workers.poll())
+                {
                     self.flights.free(completion.slot);
                 }
             }
@@ -273,16 +280,16 @@ impl<M: Medium> UringLane<M> {
 }
 
 /// Asks the kernel for a completion as soon as the bell rings.
-fn listen(ring: &mut Ring, bell: &OwnedFd) {
+fn listen(ring: &mut Ring, eventfd: &OwnedFd) {
     let entry =
-        opcode::PollAdd::new(types::Fd(bell.as_raw_fd()), libc::POLLIN as u32).build().user_data(BELL);
+        opcode::PollAdd::new(types::Fd(eventfd.as_raw_fd()), libc::POLLIN as u32).build().user_data(BELL);
     // SAFETY: the entry points to no memory.
     unsafe { ring.queue().push(&entry) };
 }
 
 #[cold]
-fn ring_failed(source: io::Error) -> Fault {
-    Fault::system("go on with io_uring (--engine posix does without)")(source)
+fn ring_failed(source: io::Error) -> LabError {
+    LabError::system("go on with io_uring (--engine posix does without)")(source)
 }
 
 /// An I/O in the kernel's words.
@@ -324,10 +331,10 @@ impl<M: Medium> Target for UringLane<M> {
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
         assert!(!self.flights.is_in_flight(slot), "{slot:?} is in flight: its buffer is the kernel's");
-        self.buffers.of(slot)
+        self.buffers.slot_mut(slot)
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
         self.enable()?;
         let sent = self.clock.now();
         for io in batch {
@@ -348,8 +355,8 @@ impl<M: Medium> Target for UringLane<M> {
         Ok(sent)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
-        let waited = self.wait_for_one(until, done);
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+        let waited = self.wait_for_completion(until, done);
         if waited.is_err() {
             // This thread is the one that can wait for what is in flight; the lane may be dropped by another.
             self.drain();
@@ -366,8 +373,10 @@ impl<M: Medium> Drop for UringLane<M> {
     fn drop(&mut self) {
         let is_drained = self.drain();
         let clock = self.clock;
-        let have_left =
-            self.clerks.as_mut().is_none_or(|clerks| clerks.workers.end(clock, clock.now() + LAST_WAIT));
+        let have_left = self
+            .worker_pool
+            .as_mut()
+            .is_none_or(|worker_pool| worker_pool.workers.end(clock, clock.now() + LAST_WAIT));
         if !is_drained || !have_left {
             // What is still in flight uses its buffers: they are lost rather than used again.
             self.buffers.leak();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use likenew_core::fault::Fault;
 use likenew_core::io::{Completion, Io};
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 
 use crate::clock::Monotonic;
@@ -22,7 +22,7 @@ const LOOK: Nanos = Nanos::from_micros(50);
 /// A pool of threads, and the channels to and from it. Whoever lent it buffers has to [`Workers::end`] it.
 pub(crate) struct Workers {
     jobs: Option<Sender<Job>>,
-    done: Receiver<Completion>,
+    completions: Receiver<Completion>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -35,7 +35,7 @@ struct Job {
 unsafe impl Send for Job {}
 
 impl Workers {
-    /// Starts `threads` workers for at most `depth` I/Os in flight. Each completion is announced on `bell`, an eventfd,
+    /// Starts `threads` workers for at most `depth` I/Os in flight. Each completion is announced on `eventfd`, an eventfd,
     /// if there is one.
     ///
     /// # Errors
@@ -45,23 +45,23 @@ impl Workers {
         depth: u32,
         medium: &Arc<M>,
         clock: Monotonic,
-        bell: Option<&Arc<OwnedFd>>,
-    ) -> Result<Self, Fault> {
+        eventfd: Option<&Arc<OwnedFd>>,
+    ) -> Result<Self, LabError> {
         let (jobs, inbox) = bounded(depth as usize);
-        let (outbox, done) = bounded(depth as usize);
-        let mut workers = Self { jobs: Some(jobs), done, threads: Vec::new() };
+        let (outbox, completions) = bounded(depth as usize);
+        let mut workers = Self { jobs: Some(jobs), completions, threads: Vec::new() };
         for _ in 0..threads {
             let worker = Worker {
                 inbox: inbox.clone(),
                 outbox: outbox.clone(),
                 medium: Arc::clone(medium),
                 clock,
-                bell: bell.map(Arc::clone),
+                eventfd: eventfd.map(Arc::clone),
             };
             let thread = Builder::new().name("likenew-io".into()).stack_size(STACK_BYTES);
             let thread = thread.spawn(move || worker.run());
             let refused = || format!("start {threads} threads for I/O (use less depth)");
-            workers.threads.push(thread.map_err(|source| Fault::system(refused())(source))?);
+            workers.threads.push(thread.map_err(|source| LabError::system(refused())(source))?);
         }
         Ok(workers)
     }
@@ -79,16 +79,16 @@ impl Workers {
 
     /// A completion that is there already.
     pub(crate) fn poll(&self) -> Option<Completion> {
-        self.done.try_recv().ok()
+        self.completions.try_recv().ok()
     }
 
     /// Waits for a completion until `until` on `clock`, for ever if that is never.
     pub(crate) fn wait(&self, clock: Monotonic, until: Nanos) -> Option<Completion> {
         if until == Nanos::NEVER {
-            return Some(self.done.recv().expect("workers answer as long as the pool lives"));
+            return Some(self.completions.recv().expect("workers answer as long as the pool lives"));
         }
         let left = until.since(clock.now());
-        match self.done.recv_timeout(std::time::Duration::from_nanos(left.0)) {
+        match self.completions.recv_timeout(std::time::Duration::from_nanos(left.0)) {
             Ok(completion) => Some(completion),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => unreachable!("workers answer as long as the pool lives"),
@@ -122,7 +122,7 @@ struct Worker<M> {
     outbox: Sender<Completion>,
     medium: Arc<M>,
     clock: Monotonic,
-    bell: Option<Arc<OwnedFd>>,
+    eventfd: Option<Arc<OwnedFd>>,
 }
 
 impl<M: Medium> Worker<M> {
@@ -138,9 +138,9 @@ impl<M: Medium> Worker<M> {
             if self.outbox.send(completion).is_err() {
                 return;
             }
-            if let Some(bell) = &self.bell {
+            if let Some(eventfd) = &self.eventfd {
                 // The counter can not overflow: it is read long before 2⁶⁴ completions.
-                let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+                let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
             }
         }
     }

@@ -27,7 +27,7 @@ impl ChunkBuffer {
     }
 
     /// Both.
-    pub(crate) fn whole(&self, length: u64) -> &[u8] {
+    pub(crate) fn all(&self, length: u64) -> &[u8] {
         &self.bytes[self.start..][..BLOCK + length as usize]
     }
 }

@@ -20,14 +20,14 @@ pub enum RefreshError {
     NotEmpty,
     /// What is in the place of the journal need not be our own.
     #[error(
-        "{} is in the way: {why}. Likenew takes nothing from it and leaves it alone: look at it, then move it away or remove it. Nothing was changed",
+        "{} is in the way: {reason}. Likenew takes nothing from it and leaves it alone: look at it, then move it away or remove it. Nothing was changed",
         path.display()
     )]
     NotOurs {
         /// What is there.
         path: PathBuf,
         /// Why.
-        why: String,
+        reason: String,
     },
     /// Another run has the journal.
     #[error("another run of likenew uses {}: wait until it has ended; nothing was changed", .0.display())]
@@ -92,11 +92,11 @@ pub enum RefreshError {
     Finished,
     /// The journal's file failed.
     #[error(
-        "could not {doing} the journal: {source}. Free some space there, or see what ails that drive, and go on; all that was written to the drive is what was there before"
+        "could not {action} the journal: {source}. Free some space there, or see what ails that drive, and go on; all that was written to the drive is what was there before"
     )]
     Journal {
         /// What was being done.
-        doing: &'static str,
+        action: &'static str,
         /// The system's answer.
         source: io::Error,
     },
@@ -208,8 +208,8 @@ impl RefreshError {
         }
     }
 
-    pub(crate) fn journal(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Journal { doing, source }
+    pub(crate) fn journal(action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Journal { action, source }
     }
 
     pub(crate) fn read_back(offset: u64, length: u64) -> impl FnOnce(io::Error) -> Self {

@@ -44,7 +44,7 @@ pub(crate) enum Slot {
 impl<F: DurableFile> Journal<F> {
     /// Begins one on an empty file. Nothing of the slots is ever missing later for want of space.
     pub(crate) fn begin(mut file: F, plan: Plan, first: u64) -> Result<Self, RefreshError> {
-        let (ranges, witnesses) = plan.checked().map_err(RefreshError::Unsuitable)?;
+        let (ranges, witnesses) = plan.validate().map_err(RefreshError::Unsuitable)?;
         if file.bytes().map_err(RefreshError::journal("look at"))? != 0 {
             return Err(RefreshError::NotEmpty);
         }
@@ -56,9 +56,9 @@ impl<F: DurableFile> Journal<F> {
         let length = u64::from(journal.plan.settings.chunk_bytes);
         for slot in 0..SLOTS as u64 {
             let at = journal.slot_at(slot);
-            journal.file.write_at(at, buffer.whole(length)).map_err(RefreshError::journal(begin))?;
+            journal.file.write_at(at, buffer.all(length)).map_err(RefreshError::journal(begin))?;
         }
-        journal.write(&Record::new(journal.id, 0, Kind::Settled, first..first, &[]), &mut buffer)?;
+        journal.write(&Record::new(journal.id, 0, Kind::Committed, first..first, &[]), &mut buffer)?;
         // The head makes it a journal, so it comes last: a file system may make a file durable from its beginning on, and then its length.
         journal.file.sync().map_err(RefreshError::journal(begin))?;
         journal.file.write_at(0, &head).map_err(RefreshError::journal(begin))?;
@@ -77,7 +77,7 @@ impl<F: DurableFile> Journal<F> {
             file.read_at(0, &mut head).map_err(RefreshError::journal("read"))?;
             Ok(head)
         })?;
-        let (ranges, witnesses) = plan.checked().map_err(RefreshError::Damaged)?;
+        let (ranges, witnesses) = plan.validate().map_err(RefreshError::Damaged)?;
         let journal = Self { file, plan, ranges, witnesses, id, slots_at };
         let expected = journal.slot_at(SLOTS as u64);
         if bytes != expected {
@@ -138,7 +138,7 @@ impl<F: DurableFile> Journal<F> {
     pub(crate) fn write(&mut self, record: &Record, buffer: &mut ChunkBuffer) -> Result<(), RefreshError> {
         record.encode(buffer.block());
         let at = self.slot_at(record.turn % SLOTS as u64);
-        self.file.write_at(at, buffer.whole(record.length())).map_err(RefreshError::journal("write"))?;
+        self.file.write_at(at, buffer.all(record.length())).map_err(RefreshError::journal("write"))?;
         self.file.sync().map_err(RefreshError::journal("write"))
     }
 
@@ -173,11 +173,11 @@ impl<F: DurableFile> Journal<F> {
     }
 
     fn check(&self, record: &Record, index: u64) -> Result<(), RefreshError> {
-        let Record { journal, turn, kind, ref place, .. } = *record;
+        let Record { journal, turn, kind, ref range, .. } = *record;
         let is_possible = match kind {
-            Kind::Chunk => self.ranges.has_chunk(place, self.plan.settings.chunk_bytes),
-            Kind::Settled => place.end <= self.plan.bytes,
-            Kind::Found => false,
+            Kind::Chunk => self.ranges.has_chunk(range, self.plan.settings.chunk_bytes),
+            Kind::Committed => range.end <= self.plan.bytes,
+            Kind::Original => false,
         };
         // The last turn of all is never reached: one more than it is always a number.
         if journal == self.id && turn % SLOTS as u64 == index && turn < u64::MAX / 2 && is_possible {

@@ -25,13 +25,13 @@ const BOOT_BYTES_MAX: usize = 256;
 
 /// Where a refresh keeps its journal, and what it finds torn.
 #[derive(Clone, Debug)]
-pub struct JournalPlace {
+pub struct JournalPaths {
     folder: Folder,
     journal: OsString,
     salvage: OsString,
 }
 
-impl JournalPlace {
+impl JournalPaths {
     /// Files of these names in a folder.
     pub fn new(folder: Folder, journal: impl Into<OsString>, salvage: impl Into<OsString>) -> Self {
         Self { folder, journal: journal.into(), salvage: salvage.into() }
@@ -54,7 +54,7 @@ impl JournalPlace {
 /// The file of a journal, locked for as long as this lives.
 #[derive(Debug)]
 pub struct JournalFile {
-    place: JournalPlace,
+    paths: JournalPaths,
     file: File,
 }
 
@@ -63,13 +63,13 @@ impl JournalFile {
     ///
     /// # Errors
     /// There is something of that name, or the system's.
-    pub fn create(place: &JournalPlace) -> Result<Self, RefreshError> {
-        let path = place.path();
-        match create_own(&place.folder, &place.journal) {
-            Ok(file) => Ok(Self { place: place.clone(), file }),
+    pub fn create(paths: &JournalPaths) -> Result<Self, RefreshError> {
+        let path = paths.path();
+        match create_own(&paths.folder, &paths.journal) {
+            Ok(file) => Ok(Self { paths: paths.clone(), file }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(RefreshError::NotOurs {
                 path,
-                why: "it is there already, so no journal can be begun".to_owned(),
+                reason: "it is there already, so no journal can be begun".to_owned(),
             }),
             Err(error) => Err(RefreshError::journal("make")(error)),
         }
@@ -79,14 +79,14 @@ impl JournalFile {
     ///
     /// # Errors
     /// It need not be our own, another run has it, or the system's.
-    pub fn open(place: &JournalPlace) -> Result<Option<Self>, RefreshError> {
-        let file = open_own(&place.folder, &place.journal)?;
-        Ok(file.map(|file| Self { place: place.clone(), file }))
+    pub fn open(paths: &JournalPaths) -> Result<Option<Self>, RefreshError> {
+        let file = open_own(&paths.folder, &paths.journal)?;
+        Ok(file.map(|file| Self { paths: paths.clone(), file }))
     }
 
     /// Its path.
     pub fn path(&self) -> PathBuf {
-        self.place.path()
+        self.paths.path()
     }
 
     /// When it was written last.
@@ -128,7 +128,7 @@ impl JournalFile {
 
     /// Where to keep what lies in places that are restored from it.
     pub fn salvage_file(&self) -> SalvageFile {
-        SalvageFile::new(self.place.clone())
+        SalvageFile::new(self.paths.clone())
     }
 
     /// Removes it for good: one that came back after a cut would speak of what is long over.
@@ -136,13 +136,13 @@ impl JournalFile {
     /// # Errors
     /// The system's, or its name stands for another file now.
     pub fn remove(self) -> Result<(), RefreshError> {
-        let Self { place: JournalPlace { folder, journal, .. }, file } = &self;
+        let Self { paths: JournalPaths { folder, journal, .. }, file } = &self;
         let look = |error: Errno| RefreshError::journal("remove")(error.into());
         let named = folder.open_file(journal, OFlags::PATH, Mode::empty()).and_then(fstat).map_err(look)?;
         let own = fstat(file).map_err(look)?;
         if (named.st_dev, named.st_ino) != (own.st_dev, own.st_ino) {
-            let why = "somebody has put another file in the place of the journal".to_owned();
-            return Err(RefreshError::NotOurs { path: self.path(), why });
+            let reason = "somebody has put another file in the place of the journal".to_owned();
+            return Err(RefreshError::NotOurs { path: self.path(), reason });
         }
         folder.remove(journal).and_then(|()| folder.sync()).map_err(look)
     }
@@ -178,15 +178,15 @@ pub(crate) fn create_own(folder: &Folder, name: &OsStr) -> io::Result<File> {
 /// Opens a file of that name that must be our own, and locks it.
 pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, RefreshError> {
     let path = || folder.path().join(name);
-    let refused = |why: String| RefreshError::NotOurs { path: path(), why };
+    let refused = |reason: String| RefreshError::NotOurs { path: path(), reason };
     let system = |errno: Errno| RefreshError::journal("open")(errno.into());
     // Looked at before it is opened: to open a device or a pipe may do something.
-    let seen = match folder.open_file(name, OFlags::PATH, Mode::empty()) {
+    let path_stat = match folder.open_file(name, OFlags::PATH, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::XDEV) => return Err(refused("something is mounted on it".to_owned())),
-        seen => seen.and_then(fstat).map_err(system)?,
+        path_stat => path_stat.and_then(fstat).map_err(system)?,
     };
-    check_own(&seen).map_err(refused)?;
+    check_own(&path_stat).map_err(refused)?;
     let file = folder.open_file(name, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty()).map_err(system)?;
     let stat = fstat(&file).map_err(system)?;
     check_own(&stat).map_err(refused)?;

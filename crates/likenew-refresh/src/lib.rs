@@ -2,7 +2,7 @@
 //!
 //! Flash that has held its data for long reads slowly; written again it reads as fast as ever. [`Refresh`] does that over a
 //! [`BlockStore`](likenew_core::block_store::BlockStore), chunk by chunk, one write each, so that a kill or a loss of power at any point costs no
-//! byte, and what was cut off goes on ([`Found`]).
+//! byte, and what was cut off goes on ([`InspectedRefresh`]).
 //!
 //! **The order.** A chunk is read, its bytes are made durable in a [`Journal`] on other blocks, and only then is it written. The
 //! journal keeps two chunks in turn; before the first of them is overwritten the store is flushed and both are read back. So at any
@@ -14,14 +14,14 @@
 //!   store, are never rewritten. If they have changed, somebody was there: nothing is written.
 //! - A cut tears a few sectors. If more than half of a chunk differs, that was no cut: nothing is written unless the owner says so.
 //! - What lies outside of chunks in flight is only ever written with what was read there a moment before.
-//! - Whatever lies in a sector that is restored is first made durable on another file ([`Found::go_on`]), so even a change that nothing can
+//! - Whatever lies in a sector that is restored is first made durable on another file ([`InspectedRefresh::resume`]), so even a change that nothing can
 //!   tell is kept.
 //!
 //! ```
-//! # use likenew_core::powercut::{Power, Volatile};
-//! # use likenew_refresh::{Found, Refresh, RefreshError, Task, saved};
+//! # use likenew_core::powercut::{Power, VolatileDevice};
+//! # use likenew_refresh::{InspectedRefresh, Refresh, RefreshError, Task};
 //! # fn main() -> Result<(), RefreshError> {
-//! let mut drive = Volatile::new(vec![7; 64 << 10], 512, 1, &Power::default());
+//! let mut drive = VolatileDevice::new(vec![7; 64 << 10], 512, 1, &Power::default());
 //! let (mut journal, mut salvage) = (Vec::new(), Vec::new());
 //! let task = Task { identity: "my drive".into(), ranges: vec![0..16 << 10, 20 << 10..64 << 10], ..Task::default() };
 //!
@@ -29,9 +29,9 @@
 //! refresh.step()?;
 //! drop(refresh); // As if it had been killed.
 //!
-//! let found = Found::look(&mut drive, &mut journal, "my drive")?;
+//! let found = InspectedRefresh::inspect(&mut drive, &mut journal, "my drive")?;
 //! assert_eq!(found.differences().count(), 0);
-//! let mut refresh = found.go_on(&mut salvage)?;
+//! let mut refresh = found.resume(&mut salvage)?;
 //! while let Some(_step) = refresh.step()? {
 //!     // Show refresh.progress(), look at the temperature, stop() when that is wanted.
 //! }
@@ -56,7 +56,7 @@ mod refresh;
 mod resume;
 mod salvage;
 mod salvage_file;
-mod saved;
+mod saved_piece;
 mod session;
 mod witnesses;
 
@@ -67,11 +67,11 @@ pub use durable_file::DurableFile;
 pub use error::RefreshError;
 pub use folder::Folder;
 pub use journal::Journal;
-pub use journal_file::{JournalFile, JournalPlace};
+pub use journal_file::{JournalFile, JournalPaths};
 pub use plan::{CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, Settings, Task, Verify};
 pub use ranges::Ranges;
 pub use refresh::{Progress, Refresh, Step};
-pub use resume::{Difference, Found};
+pub use resume::{Difference, InspectedRefresh};
 pub use salvage_file::SalvageFile;
-pub use saved::{Saved, saved};
-pub use session::{End, Interrupted, Known, Outcome, RefreshSession, State};
+pub use saved_piece::{SavedPiece, scan_saved_pieces};
+pub use session::{End, InterruptedRefresh, Outcome, RefreshSession, State, StoreFacts};

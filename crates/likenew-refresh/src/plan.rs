@@ -89,7 +89,7 @@ impl Plan {
     pub(crate) fn new(task: &Task, store: &mut impl BlockStore) -> Result<Self, RefreshError> {
         let (bytes, block) = (store.bytes(), store.block());
         let marks = witnesses(bytes, block, &task.marks);
-        let ranges = Ranges::new(&task.ranges, bytes, block)?.without(&marks);
+        let ranges = Ranges::new(&task.ranges, bytes, block)?.subtract(&marks);
         let fingerprint = fingerprint(&marks, store)
             .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
         let plan = Self {
@@ -102,7 +102,8 @@ impl Plan {
             witnesses: pairs(&marks),
             ranges: pairs(&ranges),
         };
-        plan.checked().map_err(|why| RefreshError::Unsuitable(format!("{why}; nothing was changed")))?;
+        plan.validate()
+            .map_err(|reason| RefreshError::Unsuitable(format!("{reason}; nothing was changed")))?;
         Ok(plan)
     }
 
@@ -110,7 +111,7 @@ impl Plan {
     ///
     /// # Errors
     /// Why it can not: a sentence without a full stop.
-    pub(crate) fn checked(&self) -> Result<(Ranges, Ranges), String> {
+    pub(crate) fn validate(&self) -> Result<(Ranges, Ranges), String> {
         let Self { bytes, block, settings: Settings { chunk_bytes, .. }, .. } = *self;
         if !block.is_power_of_two()
             || !(512..=STORE_BLOCK_MAX).contains(&block)
@@ -135,7 +136,7 @@ impl Plan {
             Ranges::new(&ranges, bytes, block).map_err(|error| error.to_string())
         };
         let (ranges, witnesses) = (read(&self.ranges)?, read(&self.witnesses)?);
-        if ranges.without(&witnesses) != ranges {
+        if ranges.subtract(&witnesses) != ranges {
             return Err("what is rewritten and what is left alone overlap".to_owned());
         }
         Ok((ranges, witnesses))
@@ -158,7 +159,7 @@ impl Plan {
         bytes: u64,
         mut read: impl FnMut(usize) -> Result<Vec<u8>, RefreshError>,
     ) -> Result<(Self, u64, u64), RefreshError> {
-        let none = |why: &str| RefreshError::NoJournal(why.to_owned());
+        let none = |reason: &str| RefreshError::NoJournal(reason.to_owned());
         if bytes < BLOCK as u64 {
             return Err(none("it is too short"));
         }
@@ -192,7 +193,7 @@ impl Plan {
         }
         let plan: Self = serde_json::from_slice(json)
             .map_err(|error| RefreshError::Damaged(format!("its plan is no plan: {error}")))?;
-        plan.checked().map_err(RefreshError::Damaged)?;
+        plan.validate().map_err(RefreshError::Damaged)?;
         Ok((plan, expected, end.next_multiple_of(BLOCK) as u64))
     }
 }

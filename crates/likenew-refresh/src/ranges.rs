@@ -17,9 +17,9 @@ impl Ranges {
     /// # Errors
     /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it ends; or there are too many.
     pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
-        let refuse = |range: &Range<u64>, why: &str| {
+        let refuse = |range: &Range<u64>, reason: &str| {
             Err(RefreshError::Unsuitable(format!(
-                "bytes {}..{} can not be refreshed: {why}; nothing was changed",
+                "bytes {}..{} can not be refreshed: {reason}; nothing was changed",
                 range.start, range.end
             )))
         };
@@ -76,7 +76,7 @@ impl Ranges {
 
     /// These without those, such as ranges that are not in use.
     #[must_use]
-    pub fn without(&self, others: &Self) -> Self {
+    pub fn subtract(&self, others: &Self) -> Self {
         let (mut kept, mut others) = (Vec::new(), others.0.iter().peekable());
         for range in &self.0 {
             let mut at = range.start;
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn ranges_without_others() {
         let all = Ranges(vec![0..100, 200..300]);
-        let cut = |others: &[Range<u64>]| all.without(&Ranges(others.to_vec())).0;
+        let cut = |others: &[Range<u64>]| all.subtract(&Ranges(others.to_vec())).0;
         assert_eq!(cut(&[]), [0..100, 200..300]);
         assert_eq!(cut(&[50..60, 160..170]), [0..50, 60..100, 200..300]);
         assert_eq!(cut(&[0..10, 90..210, 250..260, 290..400]), [10..90, 210..250, 260..290]);

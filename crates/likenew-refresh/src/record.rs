@@ -9,7 +9,7 @@ pub(crate) const BLOCK: usize = 4096;
 
 const MAGIC: [u8; 8] = *b"LN-saved";
 /// Bytes of a record's block that are hashed; the hash itself stands behind them.
-const HASHED: usize = 56;
+const HASHED_BYTES: usize = 56;
 
 /// What is kept of a piece beside its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub(crate) struct Record {
     /// Grows by one from record to record.
     pub(crate) turn: u64,
     pub(crate) kind: Kind,
-    /// Where its bytes are from. Of [`Kind::Settled`]: nothing, at the first byte that is not dealt with.
-    pub(crate) place: Range<u64>,
+    /// Where its bytes are from. Of [`Kind::Committed`]: nothing, at the first byte that is not dealt with.
+    pub(crate) range: Range<u64>,
     /// Over the bytes, this place, turn and journal.
     pub(crate) hash: u64,
 }
@@ -31,29 +31,29 @@ pub(crate) enum Kind {
     /// The bytes of a chunk that is about to be written.
     Chunk,
     /// Everything before its place is durable.
-    Settled,
+    Committed,
     /// What lay where a chunk was restored.
-    Found,
+    Original,
 }
 
 impl Record {
     /// Of these bytes.
-    pub(crate) fn new(journal: u64, turn: u64, kind: Kind, place: Range<u64>, bytes: &[u8]) -> Self {
-        let mut record = Self { journal, turn, kind, place, hash: 0 };
+    pub(crate) fn new(journal: u64, turn: u64, kind: Kind, range: Range<u64>, bytes: &[u8]) -> Self {
+        let mut record = Self { journal, turn, kind, range, hash: 0 };
         record.hash = record.hash_of(bytes);
         record
     }
 
     /// Bytes behind the block.
     pub(crate) fn length(&self) -> u64 {
-        self.place.end - self.place.start
+        self.range.end - self.range.start
     }
 
     /// What its hash is if these are its bytes.
     pub(crate) fn hash_of(&self, bytes: &[u8]) -> u64 {
-        let Self { journal, turn, ref place, .. } = *self;
+        let Self { journal, turn, ref range, .. } = *self;
         let mut belongs = [0; 32];
-        for (into, value) in belongs.chunks_mut(8).zip([journal, turn, place.start, place.end]) {
+        for (into, value) in belongs.chunks_mut(8).zip([journal, turn, range.start, range.end]) {
             into.copy_from_slice(&u64::to_le_bytes(value));
         }
         XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&belongs), bytes)
@@ -63,17 +63,17 @@ impl Record {
     pub(crate) fn encode(&self, block: &mut [u8]) {
         let kind = match self.kind {
             Kind::Chunk => 1,
-            Kind::Settled => 2,
-            Kind::Found => 3,
+            Kind::Committed => 2,
+            Kind::Original => 3,
         };
         block[..BLOCK].fill(0);
         block[..8].copy_from_slice(&MAGIC);
-        let values = [kind, self.journal, self.turn, self.place.start, self.place.end, self.hash];
+        let values = [kind, self.journal, self.turn, self.range.start, self.range.end, self.hash];
         for (into, value) in block[8..].chunks_mut(8).zip(values) {
             into.copy_from_slice(&u64::to_le_bytes(value));
         }
-        let hash = XxHash3_64::oneshot(&block[..HASHED]);
-        block[HASHED..HASHED + 8].copy_from_slice(&hash.to_le_bytes());
+        let hash = XxHash3_64::oneshot(&block[..HASHED_BYTES]);
+        block[HASHED_BYTES..HASHED_BYTES + 8].copy_from_slice(&hash.to_le_bytes());
     }
 
     /// What stands in a block, if it is whole.
@@ -82,20 +82,20 @@ impl Record {
             let bytes = block.get(index * 8..index * 8 + 8)?;
             Some(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
         };
-        if block.get(..8)? != MAGIC || value(7)? != XxHash3_64::oneshot(&block[..HASHED]) {
+        if block.get(..8)? != MAGIC || value(7)? != XxHash3_64::oneshot(&block[..HASHED_BYTES]) {
             return None;
         }
         let kind = match value(1)? {
             1 => Kind::Chunk,
-            2 => Kind::Settled,
-            3 => Kind::Found,
+            2 => Kind::Committed,
+            3 => Kind::Original,
             _ => return None,
         };
-        let place = value(4)?..value(5)?;
-        if place.start > place.end || (kind == Kind::Settled) != place.is_empty() {
+        let range = value(4)?..value(5)?;
+        if range.start > range.end || (kind == Kind::Committed) != range.is_empty() {
             return None;
         }
-        Some(Self { journal: value(2)?, turn: value(3)?, kind, place, hash: value(6)? })
+        Some(Self { journal: value(2)?, turn: value(3)?, kind, range, hash: value(6)? })
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
         let mut block = vec![0xFF; BLOCK];
         record.encode(&mut block);
         assert_eq!(Record::decode(&block), Some(record.clone()));
-        for bit in 0..(HASHED + 8) * 8 {
+        for bit in 0..(HASHED_BYTES + 8) * 8 {
             block[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(Record::decode(&block), None, "bit {bit}");
             block[bit / 8] ^= 1 << (bit % 8);
@@ -117,6 +117,6 @@ mod tests {
         assert_eq!(Record::decode(&block[..50]), None);
         assert_eq!(record.hash_of(&[3; 4096]), record.hash);
         assert_ne!(Record { turn: 8, ..record.clone() }.hash_of(&[3; 4096]), record.hash);
-        assert_ne!(Record { place: 0..4096, ..record.clone() }.hash_of(&[3; 4096]), record.hash);
+        assert_ne!(Record { range: 0..4096, ..record.clone() }.hash_of(&[3; 4096]), record.hash);
     }
 }

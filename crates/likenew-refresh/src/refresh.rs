@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use likenew_core::block_store::{BlockStore, Claim};
+use likenew_core::block_store::{BlockStore, LeaseState};
 
 use crate::chunk_buffer::ChunkBuffer;
 use crate::durable_file::DurableFile;
@@ -16,7 +16,7 @@ use crate::record::{Kind, Record};
 const READ_BYTES: usize = 1 << 20;
 
 /// A refresh under way. It is led step by step: between two steps it can be stopped, and whoever drops it, is killed or loses power
-/// goes on with [`Found`](crate::Found).
+/// goes on with [`InspectedRefresh`](crate::InspectedRefresh).
 #[derive(Debug)]
 pub struct Refresh<S, F> {
     store: S,
@@ -28,7 +28,7 @@ pub struct Refresh<S, F> {
     turn: u64,
     /// Chunks that were written and may not be durable, the older first.
     in_flight: Vec<Record>,
-    is_settled: bool,
+    is_committed: bool,
     has_failed: bool,
     written_bytes: u64,
     zero_bytes: u64,
@@ -80,7 +80,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
             at,
             turn,
             in_flight: Vec::with_capacity(SLOTS),
-            is_settled: false,
+            is_committed: false,
             has_failed: false,
             written_bytes: 0,
             zero_bytes: 0,
@@ -95,7 +95,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
     /// # Panics
     /// After an error.
     pub fn step(&mut self) -> Result<Option<Step>, RefreshError> {
-        self.guarded(Self::next)
+        self.with_guard(Self::next)
     }
 
     /// Ends it for now: all that was written is durable and read back, and the journal says how far it came.
@@ -103,7 +103,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
     /// # Errors
     /// As [`Refresh::step`].
     pub fn stop(&mut self) -> Result<(), RefreshError> {
-        self.guarded(Self::settle)
+        self.with_guard(Self::commit)
     }
 
     /// The store and the journal's file.
@@ -133,7 +133,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
     }
 
     /// After an error nothing is written any more: the next record would take the place of a chunk that may be missing.
-    fn guarded<T>(
+    fn with_guard<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, RefreshError>,
     ) -> Result<T, RefreshError> {
@@ -145,17 +145,17 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
 
     fn next(&mut self) -> Result<Option<Step>, RefreshError> {
         if self.in_flight.len() == SLOTS {
-            self.prove()?;
+            self.verify_chunk()?;
         }
         let settings = self.journal.plan().settings;
         let Some(place) = self.journal.ranges().chunk_from(self.at, settings.chunk_bytes) else {
-            self.settle()?;
+            self.commit()?;
             return Ok(None);
         };
         let length = place.end - place.start;
         if !self.read(&place)? {
             // Nothing of it was written, so whoever waits gets what lies there.
-            self.settle()?;
+            self.commit()?;
             return Err(RefreshError::Wanted);
         }
         self.at = place.end;
@@ -173,7 +173,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         let mut parts = self.buffer.chunk(length).chunks_mut(READ_BYTES);
         let mut at = place.start;
         let read = parts.try_fold(true, |_, part| {
-            if self.store.claim() != Claim::Held {
+            if self.store.lease_state() != LeaseState::Active {
                 return Err(None);
             }
             self.store.read_at(at, part).map_err(Some)?;
@@ -185,28 +185,28 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
             Err(None) => Ok(false),
             Err(Some(error)) => {
                 // What came before is not made worse by what is next to it, so that nothing is left to go on with but to save what can be read.
-                self.prove()?;
+                self.verify_chunk()?;
                 Err(RefreshError::read(place.start, length)(error))
             }
         }
     }
 
     /// Saves the chunk that the buffer holds and writes it.
-    fn write(&mut self, place: Range<u64>) -> Result<(), RefreshError> {
-        let length = place.end - place.start;
+    fn write(&mut self, range: Range<u64>) -> Result<(), RefreshError> {
+        let length = range.end - range.start;
         self.turn += 1;
-        self.is_settled = false;
+        self.is_committed = false;
         let record =
-            Record::new(self.journal.id(), self.turn, Kind::Chunk, place.clone(), self.buffer.chunk(length));
+            Record::new(self.journal.id(), self.turn, Kind::Chunk, range.clone(), self.buffer.chunk(length));
         self.journal.write(&record, &mut self.buffer)?;
-        match self.store.write_at(place.start, self.buffer.chunk(length)) {
+        match self.store.write_at(range.start, self.buffer.chunk(length)) {
             Err(busy) if busy.kind() == io::ErrorKind::ResourceBusy => {
                 // None of it was written, and whoever comes may write there: it must never be restored.
-                self.at = place.start;
-                self.settle()?;
+                self.at = range.start;
+                self.commit()?;
                 return Err(RefreshError::Wanted);
             }
-            written => written.map_err(RefreshError::write(place.start, length))?,
+            written => written.map_err(RefreshError::write(range.start, length))?,
         }
         self.written_bytes += length;
         self.in_flight.push(record);
@@ -215,7 +215,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
 
     /// Writes a chunk that was saved before a cut, without saving it again.
     pub(crate) fn restore(&mut self, record: Record, bytes: &[u8]) -> Result<(), RefreshError> {
-        let (offset, length) = (record.place.start, record.length());
+        let (offset, length) = (record.range.start, record.length());
         self.buffer.chunk(length).copy_from_slice(bytes);
         let written = self.store.write_at(offset, self.buffer.chunk(length));
         written.map_err(RefreshError::write(offset, length))?;
@@ -225,20 +225,22 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
     }
 
     /// Makes what is in flight durable, and reads it back.
-    pub(crate) fn prove(&mut self) -> Result<(), RefreshError> {
+    pub(crate) fn verify_chunk(&mut self) -> Result<(), RefreshError> {
         if self.in_flight.is_empty() {
             return Ok(());
         }
         self.store.flush().map_err(RefreshError::Flush)?;
         if self.journal.plan().settings.verify == Verify::All {
             for record in &self.in_flight {
-                let (offset, length) = (record.place.start, record.length());
+                let (offset, length) = (record.range.start, record.length());
                 let bytes = self.buffer.chunk(length);
                 self.store.read_at(offset, bytes).map_err(RefreshError::read_back(offset, length))?;
                 if record.hash_of(bytes) != record.hash {
-                    return Err(match self.store.claim() {
-                        Claim::Lost => RefreshError::Lost { offset, length },
-                        Claim::Held | Claim::Wanted => RefreshError::NotKept { offset, length },
+                    return Err(match self.store.lease_state() {
+                        LeaseState::Lost => RefreshError::Lost { offset, length },
+                        LeaseState::Active | LeaseState::BreakRequested => {
+                            RefreshError::NotKept { offset, length }
+                        }
                     });
                 }
             }
@@ -247,13 +249,13 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         Ok(())
     }
 
-    fn settle(&mut self) -> Result<(), RefreshError> {
-        self.prove()?;
-        if !self.is_settled {
+    fn commit(&mut self) -> Result<(), RefreshError> {
+        self.verify_chunk()?;
+        if !self.is_committed {
             self.turn += 1;
-            let record = Record::new(self.journal.id(), self.turn, Kind::Settled, self.at..self.at, &[]);
+            let record = Record::new(self.journal.id(), self.turn, Kind::Committed, self.at..self.at, &[]);
             self.journal.write(&record, &mut self.buffer)?;
-            self.is_settled = true;
+            self.is_committed = true;
         }
         Ok(())
     }

@@ -10,26 +10,26 @@ use crate::journal::{Journal, Slot};
 use crate::record::{Kind, Record};
 use crate::refresh::Refresh;
 use crate::salvage::append;
-use crate::session::Known;
+use crate::session::StoreFacts;
 use crate::witnesses::{fingerprint, witnesses};
 
 /// A refresh that was cut off, looked at. Nothing has been written yet.
 #[derive(Debug)]
-pub struct Found<S, F> {
+pub struct InspectedRefresh<S, F> {
     store: S,
     journal: Journal<F>,
     /// The first byte that is not dealt with.
     at: u64,
     turn: u64,
     in_flight: Vec<InFlight>,
-    is_sworn: bool,
+    owner_confirmed: bool,
 }
 
 /// A chunk that may have been under way.
 #[derive(Debug)]
 struct InFlight {
     record: Record,
-    saved: Vec<u8>,
+    original: Vec<u8>,
     differences: Vec<Difference>,
 }
 
@@ -37,7 +37,7 @@ struct InFlight {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Where.
-    pub place: Range<u64>,
+    pub range: Range<u64>,
     /// Whether they can be read at all.
     pub is_readable: bool,
 }
@@ -45,13 +45,17 @@ pub struct Difference {
 /// A loss of power tears so many blocks of a chunk without anybody wondering, however short the chunk.
 const TORN_BLOCKS: u64 = 8;
 
-impl<S: BlockStore, F: DurableFile> Found<S, F> {
+impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
     /// Looks at the journal on `file` and at the `store` of which that is known, and writes nothing.
     ///
     /// # Errors
     /// It is no journal, or another's, or damaged; the refresh was finished; somebody has written to the store since.
-    pub fn look<'a>(mut store: S, file: F, known: impl Into<Known<'a>>) -> Result<Self, RefreshError> {
-        let Known { identity, marks } = known.into();
+    pub fn inspect<'a>(
+        mut store: S,
+        file: F,
+        known: impl Into<StoreFacts<'a>>,
+    ) -> Result<Self, RefreshError> {
+        let StoreFacts { identity, marks } = known.into();
         let mut journal = Journal::open(file)?;
         let plan = journal.plan();
         let known = |identity: &str, bytes, block| format!("{identity}, {bytes} bytes in blocks of {block}");
@@ -61,13 +65,13 @@ impl<S: BlockStore, F: DurableFile> Found<S, F> {
             return Err(RefreshError::OtherStore { journal: of_journal, store: of_store });
         }
         // A journal may name more of them, which only keeps more from being written, and none less.
-        if !witnesses(plan.bytes, plan.block, marks).without(journal.witnesses()).as_slice().is_empty() {
+        if !witnesses(plan.bytes, plan.block, marks).subtract(journal.witnesses()).as_slice().is_empty() {
             return Err(RefreshError::OtherWitnesses);
         }
-        let State { newest, older, doubtful } = State::of(journal.slots()?)?;
+        let State { newest, older, doubtful } = State::from_slots(journal.slots()?)?;
         let turn = newest.0.turn;
-        let at = newest.0.place.end;
-        if newest.0.kind == Kind::Settled
+        let at = newest.0.range.end;
+        if newest.0.kind == Kind::Committed
             && journal.ranges().chunk_from(at, journal.plan().settings.chunk_bytes).is_none()
         {
             return Err(RefreshError::Finished);
@@ -76,16 +80,19 @@ impl<S: BlockStore, F: DurableFile> Found<S, F> {
             check_doubtful(&record, &mut store)?;
         }
         let mut in_flight = Vec::new();
-        let records =
-            if newest.0.kind == Kind::Settled { vec![] } else { older.into_iter().chain([newest]).collect() };
-        for (record, saved) in records {
+        let records = if newest.0.kind == Kind::Committed {
+            vec![]
+        } else {
+            older.into_iter().chain([newest]).collect()
+        };
+        for (record, original) in records {
             if record.kind == Kind::Chunk {
-                let differences = differences(&record, &saved, &mut store)?;
-                in_flight.push(InFlight { record, saved, differences });
+                let differences = differences(&record, &original, &mut store)?;
+                in_flight.push(InFlight { record, original, differences });
             }
         }
-        let found = Self { store, journal, at, turn, in_flight, is_sworn: false };
-        found.witnessed()
+        let found = Self { store, journal, at, turn, in_flight, owner_confirmed: false };
+        found.check_witnesses()
     }
 
     /// What it is about.
@@ -100,7 +107,7 @@ impl<S: BlockStore, F: DurableFile> Found<S, F> {
 
     /// The chunks that may have been under way. They will be written again from the journal, and nothing else will.
     pub fn in_flight(&self) -> impl Iterator<Item = Range<u64>> {
-        self.in_flight.iter().map(|chunk| chunk.record.place.clone())
+        self.in_flight.iter().map(|chunk| chunk.record.range.clone())
     }
 
     /// What differs in them from what was saved: torn by the cut, or written by somebody else where no witness stands.
@@ -110,38 +117,38 @@ impl<S: BlockStore, F: DurableFile> Found<S, F> {
 
     /// Its owner says that nobody has written there since: whatever differs in a chunk in flight was torn by the cut.
     #[must_use]
-    pub fn with_owners_word(mut self) -> Self {
-        self.is_sworn = true;
+    pub fn with_owner_confirmation(mut self) -> Self {
+        self.owner_confirmed = true;
         self
     }
 
     /// Writes the chunks in flight again from the journal, and goes on. What lies there instead of them and can be read is appended to `salvage`
-    /// first, and made durable ([`saved`](crate::saved) finds it there).
+    /// first, and made durable ([`scan_saved_pieces`](crate::scan_saved_pieces) finds it there).
     ///
     /// # Errors
     /// More differs than a cut explains; or file or store fail, and the refresh can be gone on with later.
-    pub fn go_on(mut self, salvage: &mut impl DurableFile) -> Result<Refresh<S, F>, RefreshError> {
+    pub fn resume(mut self, salvage: &mut impl DurableFile) -> Result<Refresh<S, F>, RefreshError> {
         let block = u64::from(self.store.block());
         for chunk in &self.in_flight {
             let sectors = chunk.sectors(block);
-            if !self.is_sworn && sectors > TORN_BLOCKS && sectors > chunk.record.length() / block / 2 {
-                return Err(RefreshError::TooMuch { offset: chunk.record.place.start, sectors });
+            if !self.owner_confirmed && sectors > TORN_BLOCKS && sectors > chunk.record.length() / block / 2 {
+                return Err(RefreshError::TooMuch { offset: chunk.record.range.start, sectors });
             }
         }
         self.journal.sync()?;
         let readable = self.in_flight.iter().flat_map(|chunk| &chunk.differences);
-        let places = readable.filter(|difference| difference.is_readable).map(|difference| &difference.place);
+        let places = readable.filter(|difference| difference.is_readable).map(|difference| &difference.range);
         append(places, self.journal.id(), &mut self.store, salvage)?;
         let mut refresh = Refresh::at(self.store, self.journal, self.at, self.turn);
         for chunk in self.in_flight {
-            refresh.restore(chunk.record, &chunk.saved)?;
+            refresh.restore(chunk.record, &chunk.original)?;
         }
-        refresh.prove()?;
+        refresh.verify_chunk()?;
         Ok(refresh)
     }
 
     /// Holds the store against its witnesses.
-    fn witnessed(mut self) -> Result<Self, RefreshError> {
+    fn check_witnesses(mut self) -> Result<Self, RefreshError> {
         let fingerprint = fingerprint(self.journal.witnesses(), &mut self.store)
             .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
         if fingerprint == self.journal.plan().fingerprint {
@@ -152,7 +159,7 @@ impl<S: BlockStore, F: DurableFile> Found<S, F> {
         Err(match differing {
             None => RefreshError::ChangedButWhole,
             Some(chunk) => {
-                RefreshError::Changed { offset: chunk.record.place.start, sectors: chunk.sectors(block) }
+                RefreshError::Changed { offset: chunk.record.range.start, sectors: chunk.sectors(block) }
             }
         })
     }
@@ -161,7 +168,7 @@ impl<S: BlockStore, F: DurableFile> Found<S, F> {
 impl InFlight {
     /// Blocks that differ.
     fn sectors(&self, block: u64) -> u64 {
-        self.differences.iter().map(|Difference { place, .. }| (place.end - place.start) / block).sum()
+        self.differences.iter().map(|Difference { range, .. }| (range.end - range.start) / block).sum()
     }
 }
 
@@ -175,8 +182,8 @@ struct State {
 }
 
 impl State {
-    fn of(slots: [Slot; 2]) -> Result<Self, RefreshError> {
-        let damaged = |why: &str| Err(RefreshError::Damaged(why.to_owned()));
+    fn from_slots(slots: [Slot; 2]) -> Result<Self, RefreshError> {
+        let damaged = |reason: &str| Err(RefreshError::Damaged(reason.to_owned()));
         let alone = |record, bytes, doubtful| Self { newest: (record, bytes), older: None, doubtful };
         Ok(match slots {
             [Slot::Whole(one, saved_one), Slot::Whole(two, saved_two)] => {
@@ -210,16 +217,16 @@ impl State {
 /// Whether the records can have been written one after the other.
 fn follows(older: &Record, newest: &Record) -> bool {
     // A chunk that was saved and then given up, since somebody wanted the store, is one that is not dealt with.
-    let is_given_up = newest.kind == Kind::Settled && newest.place.start == older.place.start;
-    newest.turn == older.turn + 1 && (older.place.end <= newest.place.start || is_given_up)
+    let is_given_up = newest.kind == Kind::Committed && newest.range.start == older.range.start;
+    newest.turn == older.turn + 1 && (older.range.end <= newest.range.start || is_given_up)
 }
 
 /// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written, and it was the saving that
 /// was cut off.
 fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), RefreshError> {
     let mut bytes = vec![0; record.length() as usize];
-    let read = store.read_at(record.place.start, &mut bytes);
-    if is_readable(read).map_err(RefreshError::read(record.place.start, record.length()))?
+    let read = store.read_at(record.range.start, &mut bytes);
+    if is_readable(read).map_err(RefreshError::read(record.range.start, record.length()))?
         && record.hash_of(&bytes) == record.hash
     {
         return Ok(());
@@ -227,40 +234,40 @@ fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), Re
     Err(RefreshError::Damaged(format!(
         "what it saved of the {} bytes at {} is not whole, and what lies there is not what it says",
         record.length(),
-        record.place.start
+        record.range.start
     )))
 }
 
 /// Where the store is not what was saved, block by block; neighbours of a kind as one.
 fn differences(
     record: &Record,
-    saved: &[u8],
+    original: &[u8],
     store: &mut impl BlockStore,
 ) -> Result<Vec<Difference>, RefreshError> {
-    let start = record.place.start;
-    let mut bytes = vec![0; saved.len()];
+    let start = record.range.start;
+    let mut bytes = vec![0; original.len()];
     let block = store.block() as usize;
     let mut read = |at: u64, into: &mut [u8]| {
         let length = into.len() as u64;
         is_readable(store.read_at(at, into)).map_err(RefreshError::read(at, length))
     };
-    if read(start, &mut bytes)? && bytes == saved {
+    if read(start, &mut bytes)? && bytes == original {
         return Ok(Vec::new());
     }
     let mut found: Vec<Difference> = Vec::new();
-    for (index, expected) in saved.chunks(block).enumerate() {
+    for (index, expected) in original.chunks(block).enumerate() {
         let part = &mut bytes[..expected.len()];
         let at = start + (index * block) as u64;
         let is_readable = read(at, part)?;
         if is_readable && part == expected {
             continue;
         }
-        let place = at..at + expected.len() as u64;
+        let range = at..at + expected.len() as u64;
         match found.last_mut() {
-            Some(last) if last.place.end == at && last.is_readable == is_readable => {
-                last.place.end = place.end
+            Some(last) if last.range.end == at && last.is_readable == is_readable => {
+                last.range.end = range.end
             }
-            _ => found.push(Difference { place, is_readable }),
+            _ => found.push(Difference { range, is_readable }),
         }
     }
     Ok(found)

@@ -21,7 +21,7 @@ pub(crate) fn append<'a>(
         let mut buffer = vec![0; BLOCK + length as usize];
         let (block, bytes) = buffer.split_at_mut(BLOCK);
         store.read_at(place.start, bytes).map_err(RefreshError::read(place.start, length))?;
-        Record::new(journal, 0, Kind::Found, place.clone(), bytes).encode(block);
+        Record::new(journal, 0, Kind::Original, place.clone(), bytes).encode(block);
         let end = salvage.bytes().map_err(RefreshError::Salvage)?;
         salvage.write_at(end.next_multiple_of(BLOCK as u64), &buffer).map_err(RefreshError::Salvage)?;
         is_empty = false;

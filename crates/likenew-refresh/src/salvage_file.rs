@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::durable_file::DurableFile;
-use crate::journal_file::{JournalPlace, create_own, open_own};
+use crate::journal_file::{JournalPaths, create_own, open_own};
 
 /// So many are never there: each holds what one cut has torn.
 const FILES_MAX: u32 = 1000;
@@ -14,13 +14,13 @@ const FILES_MAX: u32 = 1000;
 /// A file that is made when there is something to keep. One that is there already is left as it is, and the next number is taken.
 #[derive(Debug)]
 pub struct SalvageFile {
-    place: JournalPlace,
+    paths: JournalPaths,
     file: Option<(File, PathBuf)>,
 }
 
 impl SalvageFile {
-    pub(crate) fn new(place: JournalPlace) -> Self {
-        Self { place, file: None }
+    pub(crate) fn new(paths: JournalPaths) -> Self {
+        Self { paths, file: None }
     }
 
     /// Where it is, if there was anything to keep.
@@ -29,9 +29,9 @@ impl SalvageFile {
     }
 
     fn create(&self) -> io::Result<(File, PathBuf)> {
-        let folder = self.place.folder();
+        let folder = self.paths.folder();
         for number in 1..=FILES_MAX {
-            let mut name = OsString::from(self.place.salvage());
+            let mut name = OsString::from(self.paths.salvage());
             if number > 1 {
                 name.push(format!("-{number}"));
             }
@@ -47,7 +47,7 @@ impl SalvageFile {
                 return Ok((file, path));
             }
         }
-        let name = folder.path().join(self.place.salvage());
+        let name = folder.path().join(self.paths.salvage());
         Err(io::Error::other(format!(
             "{} and {FILES_MAX} files with further numbers are there already: look at them, and move them away",
             name.display()

@@ -8,10 +8,10 @@ use likenew_core::block_store::BlockStore;
 
 use crate::error::RefreshError;
 use crate::journal::Journal;
-use crate::journal_file::{JournalFile, JournalPlace};
+use crate::journal_file::{JournalFile, JournalPaths};
 use crate::plan::Task;
 use crate::refresh::{Progress, Refresh};
-use crate::resume::Found;
+use crate::resume::InspectedRefresh;
 
 /// A refresh under way, with its journal in its place.
 #[derive(Debug)]
@@ -22,14 +22,14 @@ pub struct RefreshSession<S> {
 
 /// What is known of a store without its journal, and must be so in the journal, too.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct StoreFacts<'a> {
     /// What the store is known by.
     pub identity: &'a str,
     /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
     pub marks: &'a [Range<u64>],
 }
 
-impl<'a> From<&'a str> for Known<'a> {
+impl<'a> From<&'a str> for StoreFacts<'a> {
     fn from(identity: &'a str) -> Self {
         Self { identity, marks: &[] }
     }
@@ -66,12 +66,12 @@ impl<S: BlockStore> RefreshSession<S> {
     ///
     /// # Errors
     /// As [`Refresh::begin`]; or there is something in the place of the journal.
-    pub fn begin(store: S, place: &JournalPlace, task: &Task) -> Result<Self, RefreshError> {
-        let file = JournalFile::create(place)?;
+    pub fn begin(store: S, paths: &JournalPaths, task: &Task) -> Result<Self, RefreshError> {
+        let file = JournalFile::create(paths)?;
         match Refresh::begin(store, file, task) {
             Ok(refresh) => Ok(Self { refresh, salvage: None }),
             Err(error) => {
-                if let Some(file) = JournalFile::open(place)? {
+                if let Some(file) = JournalFile::open(paths)? {
                     file.remove()?;
                 }
                 Err(error)
@@ -82,10 +82,10 @@ impl<S: BlockStore> RefreshSession<S> {
     /// Goes on with one that was cut off. What lies in places that are restored is kept first, in a file of its own.
     ///
     /// # Errors
-    /// As [`Found::go_on`]; the journal stays.
-    pub fn resume(found: Found<S, JournalFile>) -> Result<Self, RefreshError> {
+    /// As [`InspectedRefresh::resume`]; the journal stays.
+    pub fn resume(found: InspectedRefresh<S, JournalFile>) -> Result<Self, RefreshError> {
         let mut salvage = found.journal().file().salvage_file();
-        let refresh = found.go_on(&mut salvage)?;
+        let refresh = found.resume(&mut salvage)?;
         Ok(Self { refresh, salvage: salvage.into() })
     }
 
@@ -126,7 +126,7 @@ impl<S: BlockStore> RefreshSession<S> {
     }
 }
 
-impl<S: BlockStore> Found<S, JournalFile> {
+impl<S: BlockStore> InspectedRefresh<S, JournalFile> {
     /// Notes durably in which boot it is gone on with, as [`JournalFile::note_resumed_in`].
     ///
     /// # Errors
@@ -138,8 +138,8 @@ impl<S: BlockStore> Found<S, JournalFile> {
 
 /// A refresh that was cut off: its journal is our own, and nothing else was looked at.
 #[derive(Debug)]
-pub struct Interrupted {
-    place: JournalPlace,
+pub struct InterruptedRefresh {
+    paths: JournalPaths,
     file: JournalFile,
     identity: String,
     note: String,
@@ -149,32 +149,32 @@ pub struct Interrupted {
 #[derive(Debug)]
 pub enum State<S> {
     /// It can go on.
-    Resumable(Box<Found<S, JournalFile>>),
+    Resumable(Box<InspectedRefresh<S, JournalFile>>),
     /// It had come to its end.
     Finished(JournalFile),
     /// Somebody has written to the store since, and nothing of ours is missing there.
     Changed(JournalFile),
 }
 
-impl Interrupted {
+impl InterruptedRefresh {
     /// Looks for one. A journal that was cut off before anything was saved in it is removed.
     ///
     /// # Errors
     /// What is there need not be our own; another run has it; it is damaged; or the system's.
-    pub fn find(place: &JournalPlace) -> Result<Option<Self>, RefreshError> {
-        let Some(mut file) = JournalFile::open(place)? else { return Ok(None) };
+    pub fn find(paths: &JournalPaths) -> Result<Option<Self>, RefreshError> {
+        let Some(mut file) = JournalFile::open(paths)? else { return Ok(None) };
         let (identity, note) = match Journal::open(&mut file) {
             Ok(journal) => (journal.identity().to_owned(), journal.note().to_owned()),
-            Err(RefreshError::NoJournal(why)) => {
+            Err(RefreshError::NoJournal(reason)) => {
                 if Journal::has_chunks(&mut file)? {
-                    return Err(RefreshError::Damaged(format!("{why}, and chunks were saved in it")));
+                    return Err(RefreshError::Damaged(format!("{reason}, and chunks were saved in it")));
                 }
                 file.remove()?;
                 return Ok(None);
             }
             Err(error) => return Err(error),
         };
-        Ok(Some(Self { place: place.clone(), file, identity, note }))
+        Ok(Some(Self { paths: paths.clone(), file, identity, note }))
     }
 
     /// What it was begun for.
@@ -206,15 +206,15 @@ impl Interrupted {
     /// Compares the journal with the store, and writes nothing. All that can be known of the store without the journal is given, and not believed.
     ///
     /// # Errors
-    /// As [`Found::look`]; the journal stays.
-    pub fn look<S: BlockStore>(self, store: S, known: Known<'_>) -> Result<State<S>, RefreshError> {
-        let Self { place, file, .. } = self;
+    /// As [`InspectedRefresh::inspect`]; the journal stays.
+    pub fn inspect<S: BlockStore>(self, store: S, known: StoreFacts<'_>) -> Result<State<S>, RefreshError> {
+        let Self { paths, file, .. } = self;
         let gone = || RefreshError::journal("open")(std::io::ErrorKind::NotFound.into());
-        match Found::look(store, file, known) {
+        match InspectedRefresh::inspect(store, file, known) {
             Ok(found) => Ok(State::Resumable(Box::new(found))),
-            Err(RefreshError::Finished) => JournalFile::open(&place)?.map(State::Finished).ok_or_else(gone),
+            Err(RefreshError::Finished) => JournalFile::open(&paths)?.map(State::Finished).ok_or_else(gone),
             Err(RefreshError::ChangedButWhole) => {
-                JournalFile::open(&place)?.map(State::Changed).ok_or_else(gone)
+                JournalFile::open(&paths)?.map(State::Changed).ok_or_else(gone)
             }
             Err(error) => Err(error),
         }

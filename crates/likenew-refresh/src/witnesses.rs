@@ -26,7 +26,7 @@ const GIB: u64 = 1 << 30;
 
 /// Where marks lie beyond the first MiB: checkpoints of f2fs and what stands inside LUKS1 (2 MiB), LUKS2 (16 MiB); copies of btrfs's
 /// superblock (64 MiB, 256 GiB); the file table of NTFS (3 GiB) (kernel documentation of f2fs and btrfs, cryptsetup's FAQ, mkntfs).
-const KNOWN: [Range<u64>; 5] = [
+const MARK_RANGES: [Range<u64>; 5] = [
     2 * MIB..4 * MIB + 64 * 1024,
     16 * MIB..16 * MIB + 128 * 1024,
     64 * MIB..64 * MIB + 4096,
@@ -42,7 +42,7 @@ pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges 
         let ends = ENDS_BYTES.min(longest);
         places.extend([0..ends, bytes - ends..bytes]);
         places.extend(
-            KNOWN.into_iter().filter(|place| place.end - place.start <= longest && place.end <= bytes),
+            MARK_RANGES.into_iter().filter(|place| place.end - place.start <= longest && place.end <= bytes),
         );
         let spots = SPOTS_MAX.min(bytes / MIB);
         let spot = SPOT_BYTES.min(longest);

@@ -108,7 +108,7 @@ impl Column {
 
     fn spell(&self, value: f64, row: &Row) -> String {
         match self.unit_key.as_ref().and_then(|key| row.get(key)).and_then(Value::as_str) {
-            Some(unit) => Unit::of(unit).spell(value),
+            Some(unit) => Unit::parse(unit).spell(value),
             None => self.unit.spell_below_heading(value),
         }
     }
@@ -153,8 +153,8 @@ pub(crate) fn identity(columns: &[Column], tables: &[&[Row]]) -> Option<Vec<usiz
 }
 
 fn are_distinct(columns: &[Column], chosen: &[usize], rows: &[Row]) -> bool {
-    let mut seen = HashSet::new();
-    rows.iter().all(|row| seen.insert(identity_of(columns, chosen, row)))
+    let mut visited = HashSet::new();
+    rows.iter().all(|row| visited.insert(identity_of(columns, chosen, row)))
 }
 
 /// The values that tell this row from the others, as one text.
@@ -173,7 +173,7 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    fn shown(rows: &[Row]) -> Vec<Vec<String>> {
+    fn cells_shown(rows: &[Row]) -> Vec<Vec<String>> {
         let columns = Column::all(rows.iter());
         let mut shown = vec![columns.iter().map(|column| column.heading.clone()).collect()];
         shown.extend(rows.iter().map(|row| columns.iter().map(|column| column.cell(row)).collect()));
@@ -187,7 +187,7 @@ mod tests {
             {"test": "RND\u{1b}4K", "bytes_per_s": 39.3e6, "latency_ns_max": 12_340, "cached": null, "more": [1]},
         ]));
         assert_eq!(
-            shown(&rows),
+            cells_shown(&rows),
             [
                 vec!["test", "MB/s (low–high)", "cached", "latency max", "more"],
                 vec!["SEQ1M", "251 (250–252)", "yes", "–", "–"],
@@ -199,7 +199,10 @@ mod tests {
     #[test]
     fn an_interval_needs_three_numbers() {
         let rows = rows(json!([{"v": 1, "v_low": 0, "v_high": "?"}, {"w_low": 3}]));
-        assert_eq!(shown(&rows)[..2], [vec!["v", "v low", "v high", "w low"], vec!["1", "0", "?", "–"]]);
+        assert_eq!(
+            cells_shown(&rows)[..2],
+            [vec!["v", "v low", "v high", "w low"], vec!["1", "0", "?", "–"]]
+        );
     }
 
     #[test]
@@ -209,7 +212,7 @@ mod tests {
             {"test": "score", "unit": "points", "new": 11902, "used": 11536, "drop_percent": 3.1},
         ]));
         assert_eq!(
-            shown(&rows),
+            cells_shown(&rows),
             [
                 vec!["test", "new", "used", "drop"],
                 vec!["random write", "39.3 MB/s", "23.0 MB/s", "41.5%"],
@@ -221,13 +224,13 @@ mod tests {
     #[test]
     fn so_many_a_second_are_of_what_the_row_says() {
         let rows = rows(json!([
-            {"figure": "read", "unit": "bytes/s", "now_per_s": 515e6, "arrivals_per_s": null, "ratio": 2.0},
-            {"figure": "random_read", "unit": "1/s", "now_per_s": 9100, "arrivals_per_s": 3, "ratio": 1.5},
+            {"metric": "read", "unit": "bytes/s", "now_per_s": 515e6, "arrivals_per_s": null, "ratio": 2.0},
+            {"metric": "random_read", "unit": "1/s", "now_per_s": 9100, "arrivals_per_s": 3, "ratio": 1.5},
         ]));
         assert_eq!(
-            shown(&rows),
+            cells_shown(&rows),
             [
-                vec!["figure", "now", "arrivals", "ratio"],
+                vec!["metric", "now", "arrivals", "ratio"],
                 vec!["read", "515 MB/s", "–", "2"],
                 vec!["random_read", "9100/s", "3.00/s", "1.50"],
             ]
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_told_apart_by_words_then_by_numbers_from_the_left() {
+    fn rows_are_distinguished_by_words_then_by_numbers_from_the_left() {
         let case = |value: Value, expected: Option<Vec<usize>>| {
             let rows = rows(value);
             let columns = Column::all(rows.iter());

@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use likenew_core::verdict::{Row, Series};
 
 use crate::grid::Grid;
-use crate::labelled::Labelled;
+use crate::labelled_document::LabelledDocument;
 use crate::unit::clean;
 pub(crate) use pictures::Picture;
 
@@ -16,7 +16,7 @@ pub(crate) struct Group<'a> {
     /// The procedure.
     pub(crate) procedure: &'a str,
     /// At least one.
-    pub(crate) members: Vec<&'a Labelled>,
+    pub(crate) members: Vec<&'a LabelledDocument>,
     /// What each member is called in headings and legends.
     pub(crate) names: Vec<String>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Group<'a> {
 const NAME_CHARS_MAX: usize = 10;
 
 /// The documents by procedure, in order of first appearance.
-pub(crate) fn groups(documents: &[Labelled]) -> Vec<Group<'_>> {
+pub(crate) fn groups(documents: &[LabelledDocument]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for labelled in documents {
         let procedure = labelled.document.procedure.as_str();
@@ -45,7 +45,7 @@ impl Group<'_> {
             Ok(index @ 0..26) => char::from(b'A' + index).to_string(),
             _ => format!("#{}", index + 1),
         };
-        let name = |(index, member): (usize, &&Labelled)| {
+        let name = |(index, member): (usize, &&LabelledDocument)| {
             if long { letter(index) } else { clean(&member.label) }
         };
         self.names = self.members.iter().enumerate().map(name).collect();
@@ -67,11 +67,14 @@ impl Group<'_> {
             })
             .collect();
         if self.members.len() == 1 {
-            return tables.into_iter().map(|(_, rows)| (title.clone(), Grid::of(rows))).collect();
+            return tables.into_iter().map(|(_, rows)| (title.clone(), Grid::from_rows(rows))).collect();
         }
         match join::join(&tables) {
             Some(grid) => vec![(title, grid)],
-            None => tables.into_iter().map(|(of, rows)| (format!("{title}, {of}"), Grid::of(rows))).collect(),
+            None => tables
+                .into_iter()
+                .map(|(of, rows)| (format!("{title}, {of}"), Grid::from_rows(rows)))
+                .collect(),
         }
     }
 
@@ -85,7 +88,7 @@ impl Group<'_> {
             series.collect()
         };
         let several = self.members.len() > 1;
-        names.into_iter().flat_map(|name| pictures::together(of(name), several)).collect()
+        names.into_iter().flat_map(|name| pictures::joined_pictures(of(name), several)).collect()
     }
 }
 
@@ -94,17 +97,17 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use crate::grid::Heading;
-    use crate::labelled::label_all;
+    use crate::labelled_document::label_all;
 
     fn heads(grid: &Grid) -> Vec<String> {
-        let head = |heading: &Heading| match &heading.of {
+        let head = |heading: &Heading| match &heading.document {
             Some(of) => format!("{} [{of}]", heading.text),
             None => heading.text.clone(),
         };
         grid.headings.iter().map(head).collect()
     }
 
-    fn only<'a>(tables: &'a [(String, Grid)], title: &str) -> &'a Grid {
+    fn single_document<'a>(tables: &'a [(String, Grid)], title: &str) -> &'a Grid {
         let found: Vec<&Grid> = tables.iter().filter(|(t, _)| t == title).map(|(_, grid)| grid).collect();
         assert_eq!(found.len(), 1, "{title} among {:?}", tables.iter().map(|(t, _)| t).collect::<Vec<_>>());
         found[0]
@@ -119,7 +122,7 @@ mod tests {
         let documents = label_all(vec![new, used]);
         let groups = groups(&documents);
         let tables = groups[0].tables();
-        let grid = only(&tables, "results");
+        let grid = single_document(&tables, "results");
         assert_eq!(
             heads(grid)[..8],
             [
@@ -136,7 +139,7 @@ mod tests {
         assert_eq!(grid.rows.len(), 8);
         assert_eq!(grid.rows[1][4], "0.25×");
         assert_eq!(grid.rows[0][3..5], ["–", "–"], "the row that the second document lacks");
-        only(&tables, "passes");
+        single_document(&tables, "passes");
     }
 
     #[test]
@@ -147,9 +150,9 @@ mod tests {
         }
         let documents = label_all(vec![one, two]);
         let tables = groups(&documents)[0].tables();
-        assert_eq!(only(&tables, "files").headings.iter().filter(|h| h.identity).count(), 1);
-        only(&tables, "stalls, one");
-        only(&tables, "stalls, two");
+        assert_eq!(single_document(&tables, "files").headings.iter().filter(|h| h.identity).count(), 1);
+        single_document(&tables, "stalls, one");
+        single_document(&tables, "stalls, two");
     }
 
     #[test]
@@ -195,6 +198,6 @@ mod tests {
         still.tables.get_mut("results").unwrap()[0]["bytes_per_s"] = 0.into();
         let documents = label_all(vec![still, fixtures::bench("moving", 1.0)]);
         let tables = groups(&documents)[0].tables();
-        assert_eq!(only(&tables, "results").rows[0][4], "–");
+        assert_eq!(single_document(&tables, "results").rows[0][4], "–");
     }
 }

@@ -91,7 +91,7 @@ impl Document {
         }
         let Version { schema } = serde_json::from_str(text).map_err(ReportError::NotADocument)?;
         if schema != u64::from(SCHEMA) {
-            return Err(ReportError::OtherSchema { found: schema });
+            return Err(ReportError::OtherSchema { version: schema });
         }
         serde_json::from_str(text).map_err(ReportError::NotADocument)
     }
@@ -138,7 +138,7 @@ mod tests {
     fn what_is_no_document_is_refused_with_a_reason() {
         let other =
             fixtures::bench("sim:new", 1.0).to_json().unwrap().replacen("\"schema\": 1", "\"schema\": 2", 1);
-        assert!(matches!(Document::from_json(&other), Err(ReportError::OtherSchema { found: 2 })));
+        assert!(matches!(Document::from_json(&other), Err(ReportError::OtherSchema { version: 2 })));
         for text in ["", "[]", "{}", "null", "{\"schema\": 1}", "{\"schema\": 1e999}", "{\"schema\": -1}"] {
             let error = Document::from_json(text).unwrap_err();
             assert!(matches!(error, ReportError::NotADocument(_)), "{text}: {error}");

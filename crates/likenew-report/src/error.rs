@@ -19,12 +19,12 @@ pub enum ReportError {
     NotADocument(#[source] serde_json::Error),
     /// The text is a document of another version of the form.
     #[error(
-        "this document has schema {found}, and this likenew reads schema {}: use a likenew of the version that \
+        "this document has schema {version}, and this likenew reads schema {}: use a likenew of the version that \
          wrote it",
         crate::document::SCHEMA
     )]
     OtherSchema {
         /// The version it says.
-        found: u64,
+        version: u64,
     },
 }

@@ -27,8 +27,8 @@ pub(crate) fn check(document: &Document) -> Result<(), ReportError> {
             number(mark.x, || format!("the mark \"{}\" of series.{name}", mark.label))?;
         }
     }
-    if let Some(books) = &document.target.accounting {
-        number(books.write_amplification, || "target.accounting.write_amplification".into())?;
+    if let Some(device_counters_text) = &document.target.accounting {
+        number(device_counters_text.write_amplification, || "target.accounting.write_amplification".into())?;
     }
     if let Some(limits) = &document.instrument.calibration {
         number(limits.nop_iops, || "instrument.calibration.nop_iops".into())?;

@@ -1,6 +1,6 @@
 //! Documents for tests, as the procedures write them.
 
-use likenew_core::drive::{Accounting, Identity, Kind};
+use likenew_core::drive::{FlashCounters, Identity, Kind};
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::target::Clock;
@@ -64,14 +64,14 @@ pub(crate) fn bench(name: &str, share: f64) -> Document {
             )
             .problem()
             .estimate(percent, percent - 0.4, percent + 0.5, "%")
-            .because("Every one of the four tests writes slower than when new, by the same share.")
-            .because("Reading is as fast as when new, so the link and the host are not the cause."),
+            .with_evidence("Every one of the four tests writes slower than when new, by the same share.")
+            .with_evidence("Reading is as fast as when new, so the link and the host are not the cause."),
         );
     }
     findings.verdicts.push(
         Verdict::new("Sequential writing is steady from pass to pass.", Standing::Holds)
             .estimate(77.2e6 * share, 76.4e6 * share, 77.9e6 * share, "bytes/s")
-            .because("Five passes of SEQ1M Q8T1 write lie within 1.6 percent of their median, and none of them had a pause of more than 50 ms.")
+            .with_evidence("Five passes of SEQ1M Q8T1 write lie within 1.6 percent of their median, and none of them had a pause of more than 50 ms.")
             .caveat("Data was incompressible; a drive that compresses may show more on other data."),
     );
     document("bench", name, if share == 1.0 { "new" } else { "used" }, findings)
@@ -123,7 +123,7 @@ pub(crate) fn fill(name: &str) -> Document {
     findings.verdicts.push(
         Verdict::new("The speed falls into two groups: the drive has aged.", Standing::Holds)
             .problem()
-            .because("100 of 200 files were written at about 5.7 MB/s, the others at 76.6 MB/s."),
+            .with_evidence("100 of 200 files were written at about 5.7 MB/s, the others at 76.6 MB/s."),
     );
     findings.verdicts.push(Verdict::new("The slow files lie in runs.", Standing::Undecided));
     document("fill", name, "used", findings)
@@ -161,7 +161,7 @@ fn document(procedure: &str, name: &str, state: &str, findings: Findings) -> Doc
         block_bytes: 512,
         facts: vec![("state".into(), state.into())],
         caveats: vec!["A simulated drive: its numbers are only as good as its model.".into()],
-        accounting: Some(Accounting {
+        accounting: Some(FlashCounters {
             host_bytes_written: 160_000_000_000,
             flash_bytes_programmed: 176_000_000_000,
             erases: 335_000,

@@ -19,7 +19,7 @@ pub(crate) struct Heading {
     /// What the cells are.
     pub(crate) text: String,
     /// Whose they are, where several documents are compared.
-    pub(crate) of: Option<String>,
+    pub(crate) document: Option<String>,
     /// Whether the cells are numbers, set to the right.
     pub(crate) number: bool,
     /// Whether the cells tell the rows apart.
@@ -30,12 +30,12 @@ pub(crate) struct Heading {
 
 impl Grid {
     /// One table of one document.
-    pub(crate) fn of(rows: &[Row]) -> Self {
+    pub(crate) fn from_rows(rows: &[Row]) -> Self {
         let columns = Column::all(rows.iter());
         let identity = identity(&columns, &[rows]).unwrap_or_default();
         let heading = |(group, column): (usize, &Column)| Heading {
             text: column.heading.clone(),
-            of: None,
+            document: None,
             number: column.number,
             identity: identity.contains(&group),
             group,

@@ -7,7 +7,7 @@ mod plain;
 
 use crate::error::ReportError;
 use crate::finite;
-use crate::labelled::Labelled;
+use crate::labelled_document::LabelledDocument;
 
 /// The page, which `build.rs` has built or found.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
@@ -21,11 +21,11 @@ const PLAIN_PLACE: &str = include_str!("html/plain.place").trim_ascii();
 ///
 /// # Errors
 /// [`ReportError::NotFinite`] when a number in a document is infinite or not a number.
-pub fn page(documents: &[Labelled]) -> Result<String, ReportError> {
+pub fn page(documents: &[LabelledDocument]) -> Result<String, ReportError> {
     page_in(PAGE, documents)
 }
 
-fn page_in(bundle: &str, documents: &[Labelled]) -> Result<String, ReportError> {
+fn page_in(bundle: &str, documents: &[LabelledDocument]) -> Result<String, ReportError> {
     documents.iter().try_for_each(|labelled| finite::check(&labelled.document))?;
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let embedded = format!("{before}{}{after}", data_block(documents));
@@ -34,7 +34,7 @@ fn page_in(bundle: &str, documents: &[Labelled]) -> Result<String, ReportError> 
 }
 
 /// The documents as a block of data in HTML. Without any `<` in it, nothing inside can end it or start a comment.
-fn data_block(documents: &[Labelled]) -> String {
+fn data_block(documents: &[LabelledDocument]) -> String {
     let json =
         serde_json::to_string(documents).expect("a document has only text keys").replace('<', "\\u003c");
     format!("<script type=\"application/json\" id=\"likenew-documents\">{json}</script>")
@@ -47,13 +47,13 @@ mod tests {
     use super::*;
     use crate::document::Document;
     use crate::fixtures;
-    use crate::labelled::label_all;
+    use crate::labelled_document::label_all;
 
     const NASTY: &str = "</script><!--<script>alert(1)</script> & \"quoted\"";
 
-    fn nasty() -> Vec<Labelled> {
+    fn nasty() -> Vec<LabelledDocument> {
         let mut document = fixtures::fill("sim:<b>");
-        document.verdicts.insert(0, Verdict::new(NASTY, Standing::Fails).because(NASTY).caveat(NASTY));
+        document.verdicts.insert(0, Verdict::new(NASTY, Standing::Fails).with_evidence(NASTY).caveat(NASTY));
         document.tables.get_mut("files").unwrap()[0].insert(NASTY.into(), NASTY.into());
         document.tables.insert(NASTY.into(), Vec::new());
         label_all(vec![document])

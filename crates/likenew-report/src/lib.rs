@@ -12,11 +12,11 @@ pub mod error;
 mod finite;
 mod grid;
 pub mod html;
-pub mod labelled;
+pub mod labelled_document;
 mod scale;
-mod sentence;
 pub mod terminal;
 mod unit;
+mod wording;
 
 #[cfg(test)]
 mod fixtures;

@@ -33,14 +33,21 @@ impl Scale {
         ticks_max: usize,
     ) -> Option<Self> {
         let (low, high) = range(values)?;
-        let unit = Unit::of(&axis.unit);
+        let unit = Unit::parse(&axis.unit);
         let binary = unit == Unit::Amount;
         let wanted = axis.scale == Wanted::Log && high > low;
         if low > 0.0 && (wanted || high / low >= LOGARITHMIC_FROM) {
-            return Some(Self { low, high: apart(low, high), logarithmic: true, unit, step: None, binary });
+            return Some(Self {
+                low,
+                high: decimals_apart(low, high),
+                logarithmic: true,
+                unit,
+                step: None,
+                binary,
+            });
         }
         let low = low.min(0.0);
-        let high = apart(low, high);
+        let high = decimals_apart(low, high);
         let step = step(high - low, ticks_max, &unit);
         let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
         Some(Self { low, high, logarithmic: false, unit, step: Some(step), binary })
@@ -55,10 +62,10 @@ impl Scale {
         let middle = sorted[sorted.len() / 2];
         let crowded = high / low >= LOGARITHMIC_POSITIONS_FROM && (middle - low) < CROWDED * (high - low);
         let logarithmic = low > 0.0 && (axis.scale == Wanted::Log || crowded);
-        let unit = Unit::of(&axis.unit);
+        let unit = Unit::parse(&axis.unit);
         let binary =
             unit == Unit::Amount || unit == Unit::Plain && sorted.iter().all(|x| is_power_of_two(*x));
-        Some(Self { low, high: apart(low, high), logarithmic, unit, step: None, binary })
+        Some(Self { low, high: decimals_apart(low, high), logarithmic, unit, step: None, binary })
     }
 
     /// Both ends, as places.
@@ -90,7 +97,7 @@ impl Scale {
     fn label(&self, value: f64) -> String {
         // Spans are spelled in minutes from two on; on an axis of minutes the first stands among the others.
         let is_minute = self.unit == Unit::Span && value == 60e9;
-        if is_minute { "1 min".into() } else { trimmed(&self.unit.spell(value)) }
+        if is_minute { "1 min".into() } else { trim_zeros(&self.unit.spell(value)) }
     }
 
     fn multiples(&self, most: usize) -> Vec<f64> {
@@ -105,17 +112,21 @@ impl Scale {
     /// where the axis is too short even for those.
     fn powers(&self, most: usize) -> Vec<f64> {
         let most = most.max(2);
-        let finest = if self.binary { self.every(2.0, &[1.0]) } else { self.every(10.0, &[1.0, 2.0, 5.0]) };
+        let finest = if self.binary {
+            self.multiples_between(2.0, &[1.0])
+        } else {
+            self.multiples_between(10.0, &[1.0, 2.0, 5.0])
+        };
         let strides: &[i32] =
             if self.binary { &[1, 2, 4, 10, 20] } else { &[1, 2, 3, 4, 5, 10, 20, 50, 100] };
         let base: f64 = if self.binary { 2.0 } else { 10.0 };
-        let coarser = strides.iter().map(|stride| self.every(base.powi(*stride), &[1.0]));
+        let coarser = strides.iter().map(|stride| self.multiples_between(base.powi(*stride), &[1.0]));
         let fitting = std::iter::once(finest).chain(coarser).find(|ticks| ticks.len() <= most);
         fitting.filter(|ticks| ticks.len() > 1).unwrap_or_else(|| self.multiples(most))
     }
 
     /// All powers of `base` times these digits that lie on the axis.
-    fn every(&self, base: f64, digits: &[f64]) -> Vec<f64> {
+    fn multiples_between(&self, base: f64, digits: &[f64]) -> Vec<f64> {
         let power = |value: f64| value.log10() / base.log10();
         let powers = (power(self.low).floor() as i32)..=(power(self.high).ceil() as i32);
         let all = powers.flat_map(|power| digits.iter().map(move |digit| digit * base.powi(power)));
@@ -129,7 +140,7 @@ fn is_power_of_two(value: f64) -> bool {
 }
 
 /// `high`, or something above `low` where they are too close to be told apart on an axis.
-fn apart(low: f64, high: f64) -> f64 {
+fn decimals_apart(low: f64, high: f64) -> f64 {
     let least = (low.abs() * 1e-9).max(f64::MIN_POSITIVE);
     if high - low >= least { high } else { low + least.max(1.0) }
 }
@@ -172,7 +183,7 @@ fn step(span: f64, most: usize, unit: &Unit) -> f64 {
 }
 
 /// `1.50 s` as `1.5 s`, `5 min 0 s` as `5 min`: round values need no trailing zeros.
-fn trimmed(label: &str) -> String {
+fn trim_zeros(label: &str) -> String {
     let label = label.strip_suffix(" 0 s").or_else(|| label.strip_suffix(" 0 min")).unwrap_or(label);
     let digits = label.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-')).unwrap_or(label.len());
     let (number, unit) = label.split_at(digits);

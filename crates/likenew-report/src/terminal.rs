@@ -12,7 +12,7 @@ mod verdicts;
 use unicode_width::UnicodeWidthStr;
 
 use crate::compare::{Group, groups};
-use crate::labelled::Labelled;
+use crate::labelled_document::LabelledDocument;
 use crate::unit::clean;
 use paint::Paint;
 
@@ -37,7 +37,7 @@ impl Default for Terminal {
 }
 
 /// The documents as text that ends with a newline; those of one procedure stand side by side.
-pub fn show(documents: &[Labelled], terminal: &Terminal) -> String {
+pub fn show(documents: &[LabelledDocument], terminal: &Terminal) -> String {
     let page =
         Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { colour: terminal.colour } };
     let groups = groups(documents);
@@ -70,12 +70,12 @@ impl Page {
                 block = format!("{}\n", self.title(&heading).trim_end());
             }
             block += &self.verdicts(&member.document);
-            block += &self.about(&member.document);
+            block += &self.run_details(&member.document);
             blocks.push(block);
         }
         blocks.extend(group.tables().iter().map(|(title, grid)| self.table(title, grid)));
         let pictures = group.pictures();
-        let shown = pictures.iter().filter(|picture| !picture.implied);
+        let shown = pictures.iter().filter(|picture| !picture.axis_implied);
         blocks.extend(shown.map(|picture| self.picture(picture)));
         blocks
     }

@@ -31,7 +31,7 @@ pub(crate) enum Unit {
 
 impl Unit {
     /// The unit of an axis or an estimate.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         match text {
             "bytes/s" => Self::Rate,
             "bytes" => Self::Amount,
@@ -66,9 +66,9 @@ impl Unit {
             Self::Ratio => format!("{}×", digits(value)),
             Self::Frequency => format!("{}/s", digits(value)),
             Self::Celsius => format!("{} °C", digits(value)),
-            Self::Plain if value.fract() == 0.0 => whole(value),
+            Self::Plain if value.fract() == 0.0 => whole_number(value),
             Self::Plain => digits(value),
-            Self::Other(unit) if value.fract() == 0.0 => format!("{} {unit}", whole(value)),
+            Self::Other(unit) if value.fract() == 0.0 => format!("{} {unit}", whole_number(value)),
             Self::Other(unit) => format!("{} {unit}", digits(value)),
         }
     }
@@ -94,12 +94,12 @@ fn digits(value: f64) -> String {
         let decimals = (1.0 - value.log10().floor()) as usize;
         format!("{value:.decimals$}")
     } else {
-        grouped(&three_digits(value))
+        group_thousands(&three_digits(value))
     }
 }
 
-fn whole(value: f64) -> String {
-    if value < 1e15 { grouped(&format!("{value:.0}")) } else { scientific(value) }
+fn whole_number(value: f64) -> String {
+    if value < 1e15 { group_thousands(&format!("{value:.0}")) } else { scientific(value) }
 }
 
 fn scientific(value: f64) -> String {
@@ -107,7 +107,7 @@ fn scientific(value: f64) -> String {
 }
 
 /// Commas between thousands of a number of five digits or more.
-fn grouped(text: &str) -> String {
+fn group_thousands(text: &str) -> String {
     if text.len() < 5 || text.contains('.') {
         return text.to_owned();
     }
@@ -169,19 +169,19 @@ mod tests {
 
     #[derive(Deserialize)]
     struct Spelling {
-        values: Vec<Spelled>,
-        headings: Vec<Headed>,
+        values: Vec<SpellingCase>,
+        headings: Vec<HeadingCase>,
     }
 
     #[derive(Deserialize)]
-    struct Spelled {
+    struct SpellingCase {
         unit: String,
         value: f64,
         text: String,
     }
 
     #[derive(Deserialize)]
-    struct Headed {
+    struct HeadingCase {
         key: String,
         heading: String,
         unit: String,
@@ -193,15 +193,15 @@ mod tests {
 
     #[test]
     fn numbers_are_spelled_as_published() {
-        for Spelled { unit, value, text } in spelling().values {
-            assert_eq!(Unit::of(&unit).spell(value), text, "{value} {unit}");
+        for SpellingCase { unit, value, text } in spelling().values {
+            assert_eq!(Unit::parse(&unit).spell(value), text, "{value} {unit}");
         }
     }
 
     #[test]
     fn keys_become_headings_as_published() {
-        for Headed { key, heading: expected, unit } in spelling().headings {
-            assert_eq!(heading(&key), (expected, Unit::of(&unit)), "{key}");
+        for HeadingCase { key, heading: expected, unit } in spelling().headings {
+            assert_eq!(heading(&key), (expected, Unit::parse(&unit)), "{key}");
         }
     }
 

@@ -114,10 +114,10 @@ fn broken_documents_are_not_valid() {
     for key in ["test", "unit", "new", "used", "drop_percent"] {
         case("age-used", &format!("/tables/new_vs_used/4/{key}"), None);
     }
-    for key in ["rung", "question", "answer", "evidence", "decisive"] {
-        case("trim-works", &format!("/tables/rungs/0/{key}"), None);
+    for key in ["step", "question", "answer", "evidence", "decisive"] {
+        case("trim-works", &format!("/tables/steps/0/{key}"), None);
     }
-    for key in ["test", "without_bytes_per_s", "with_bytes_per_s", "ratio", "ratio_low", "given_up_bytes"] {
+    for key in ["test", "without_bytes_per_s", "with_bytes_per_s", "ratio", "ratio_low", "freed_bytes"] {
         case("trim-works", &format!("/tables/worth/0/{key}"), None);
     }
     case("sweep-new", "/series/speed/x/scale", Some(json!("linear")));

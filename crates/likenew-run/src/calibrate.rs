@@ -1,16 +1,16 @@
 //! The instrument measures itself before it measures a drive.
 
-use likenew_core::drive::{Drive, Need};
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::{Drive, LaneRequirements};
 use likenew_core::instrument::Calibration;
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::size::Size;
 use likenew_core::target::Target;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, Stream, Workload};
 
 use crate::generator::Generator;
 use crate::run::{RunError, run};
@@ -28,7 +28,7 @@ const DATA_ROUNDS: u64 = 64;
 pub fn calibrate(nop: &mut dyn Drive) -> Result<Calibration, RunError> {
     let nop_iops = run(nop, &reads(NOP_IOS), &mut || Box::new(()))?.segment.iops();
     let nop_iops = nop_iops.expect("a drive that does nothing refuses nothing, and its clock moves");
-    let mut lanes = nop.lanes(&Need { lanes: 1, depth: 1, length_max: DATA_BYTES })?;
+    let mut lanes = nop.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: DATA_BYTES })?;
     let clock = lanes.pop().expect("a drive opens the lanes it was asked for");
     Ok(Calibration {
         timer_step_ns: timer_step(&*clock).0,
@@ -45,8 +45,8 @@ fn reads(ops: u64) -> Workload {
     let stream = Stream {
         op: Mix::Only(likenew_core::io::Op::Read),
         size: Size::fixed(4096),
-        place: Place::Uniform(Region::WHOLE),
-        pace: Pace::Closed { depth: 32 },
+        pattern: AccessPattern::Random(Region::WHOLE),
+        arrival: Arrival::Closed { depth: 32 },
         data: DataClass::Random,
     };
     Workload::new("calibration", Until::ops(ops), vec![stream])
@@ -72,10 +72,10 @@ fn data_rate(clock: &dyn Target, class: DataClass) -> f64 {
     let buffer: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
     let mut generator = Generator::new(0);
     generator.fill(buffer, class, 0);
-    let began = clock.now();
+    let started_at = clock.now();
     for _ in 0..DATA_ROUNDS {
         generator.fill(buffer, class, 0);
         std::hint::black_box(&mut *buffer);
     }
-    (DATA_ROUNDS * u64::from(DATA_BYTES)) as f64 / clock.now().since(began).as_secs_f64()
+    (DATA_ROUNDS * u64::from(DATA_BYTES)) as f64 / clock.now().since(started_at).as_secs_f64()
 }

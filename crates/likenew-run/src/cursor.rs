@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::place::Place;
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::target::Geometry;
 use rand::{Rng, RngExt as _};
 use rand_distr::{Distribution as _, Zipf};
@@ -14,12 +14,12 @@ const SCATTER: u128 = 9_223_372_036_854_775_837;
 /// Where the next I/O goes.
 pub(crate) enum Cursor {
     /// No I/O crosses a multiple of `boundary`.
-    Forward {
+    Sequential {
         range: Range<u64>,
         at: u64,
         boundary: u64,
     },
-    Uniform {
+    Random {
         range: Range<u64>,
     },
     Strided {
@@ -27,7 +27,7 @@ pub(crate) enum Cursor {
         at: u64,
         step: u64,
     },
-    Scattered {
+    RandomAligned {
         range: Range<u64>,
         align: u64,
     },
@@ -40,16 +40,26 @@ pub(crate) enum Cursor {
 
 impl Cursor {
     /// For a copy of a stream whose resolved zone is `range`.
-    pub(crate) fn new(place: &Place, range: Range<u64>, geometry: &Geometry, copy: u32, copies: u32) -> Self {
+    pub(crate) fn new(
+        place: &AccessPattern,
+        range: Range<u64>,
+        geometry: &Geometry,
+        copy: u32,
+        copies: u32,
+    ) -> Self {
         match *place {
-            Place::Forward(_) => {
+            AccessPattern::Sequential(_) => {
                 let part = part(&range, geometry.block, copy, copies);
-                Self::Forward { at: part.start, range: part, boundary: geometry.boundary.unwrap_or(u64::MAX) }
+                Self::Sequential {
+                    at: part.start,
+                    range: part,
+                    boundary: geometry.boundary.unwrap_or(u64::MAX),
+                }
             }
-            Place::Uniform(_) => Self::Uniform { range },
-            Place::Strided { step, .. } => Self::Strided { at: range.start, range, step },
-            Place::Scattered { align, .. } => Self::Scattered { range, align },
-            Place::Zipf { theta, .. } => Self::Zipf { range, theta, ranks: None },
+            AccessPattern::Random(_) => Self::Random { range },
+            AccessPattern::Strided { step, .. } => Self::Strided { at: range.start, range, step },
+            AccessPattern::RandomAligned { align, .. } => Self::RandomAligned { range, align },
+            AccessPattern::Zipf { theta, .. } => Self::Zipf { range, theta, ranks: None },
         }
     }
 
@@ -57,14 +67,14 @@ impl Cursor {
     /// a file in it, is shorter.
     pub(crate) fn next(&mut self, length: u32, random: &mut impl Rng) -> (u64, u32) {
         match self {
-            Self::Forward { range, at, boundary } => {
+            Self::Sequential { range, at, boundary } => {
                 let offset = *at;
                 let left = range.end - offset;
                 let length = u64::from(length).min(left).min(*boundary - offset % *boundary);
                 *at = if length == left { range.start } else { offset + length };
                 (offset, length as u32)
             }
-            Self::Uniform { range } => {
+            Self::Random { range } => {
                 let places = (range.end - range.start) / u64::from(length);
                 (range.start + random.random_range(0..places) * u64::from(length), length)
             }
@@ -76,7 +86,7 @@ impl Cursor {
                 *at = offset.saturating_add(*step);
                 (offset, length)
             }
-            Self::Scattered { range, align } => {
+            Self::RandomAligned { range, align } => {
                 let places = (range.end - range.start - u64::from(length)) / *align + 1;
                 (range.start + random.random_range(0..places) * *align, length)
             }
@@ -124,14 +134,14 @@ mod tests {
         for copies in [1, 3, 16] {
             let mut covered = vec![0; 1000];
             for copy in 0..copies {
-                let place = Place::Forward(Region::WHOLE);
+                let place = AccessPattern::Sequential(Region::WHOLE);
                 let mut cursor = Cursor::new(&place, 0..1_000 * 512, &geometry(512, None), copy, copies);
                 loop {
                     let (offset, length) = cursor.next(8 * 512, &mut random());
                     for block in offset / 512..(offset + u64::from(length)) / 512 {
                         covered[block as usize] += 1;
                     }
-                    if let Cursor::Forward { range, at, .. } = &cursor
+                    if let Cursor::Sequential { range, at, .. } = &cursor
                         && *at == range.start
                     {
                         break;
@@ -156,7 +166,7 @@ mod tests {
 
     #[test]
     fn several_lengths_in_sequence_cross_no_file() {
-        let place = Place::Forward(Region::WHOLE);
+        let place = AccessPattern::Sequential(Region::WHOLE);
         let mut cursor = Cursor::new(&place, 0..10 * 65_536, &geometry(4096, Some(65_536)), 0, 1);
         let mut at = 0;
         for io in 0..1000u32 {
@@ -170,23 +180,25 @@ mod tests {
     #[test]
     fn random_places_stay_inside_and_reach_everything() {
         let range = 4096..4096 + 100 * 4096;
-        for place in [Place::Uniform(Region::WHOLE), Place::Zipf { region: Region::WHOLE, theta: 0.5 }] {
+        for place in
+            [AccessPattern::Random(Region::WHOLE), AccessPattern::Zipf { region: Region::WHOLE, theta: 0.5 }]
+        {
             let mut cursor = Cursor::new(&place, range.clone(), &geometry(4096, None), 0, 1);
-            let (mut random, mut seen) = (random(), std::collections::HashSet::new());
+            let (mut random, mut visited) = (random(), std::collections::HashSet::new());
             for _ in 0..10_000 {
                 let (offset, length) = cursor.next(4096, &mut random);
                 assert!(
                     range.contains(&offset) && offset % 4096 == 0 && offset + u64::from(length) <= range.end
                 );
-                seen.insert(offset);
+                visited.insert(offset);
             }
-            assert_eq!(seen.len(), 100, "{place:?}");
+            assert_eq!(visited.len(), 100, "{place:?}");
         }
     }
 
     #[test]
     fn strides_reach_every_step_and_begin_again() {
-        let place = Place::Strided { region: Region::WHOLE, step: 12_288 };
+        let place = AccessPattern::Strided { region: Region::WHOLE, step: 12_288 };
         let mut cursor = Cursor::new(&place, 4096..65_536, &geometry(4096, None), 0, 1);
         let offsets: Vec<u64> = (0..7).map(|_| cursor.next(8192, &mut random()).0).collect();
         assert_eq!(offsets, [4096, 16_384, 28_672, 40_960, 53_248, 4096, 16_384]);
@@ -196,21 +208,21 @@ mod tests {
 
     #[test]
     fn scattered_places_keep_to_their_alignment_alone() {
-        let place = Place::Scattered { region: Region::WHOLE, align: 512 };
+        let place = AccessPattern::RandomAligned { region: Region::WHOLE, align: 512 };
         let range = 4096..4096 + 16 * 512;
         let mut cursor = Cursor::new(&place, range.clone(), &geometry(512, None), 0, 1);
-        let (mut random, mut seen) = (random(), std::collections::BTreeSet::new());
+        let (mut random, mut visited) = (random(), std::collections::BTreeSet::new());
         for _ in 0..1000 {
             let (offset, length) = cursor.next(4096, &mut random);
             assert!(range.contains(&offset) && offset + u64::from(length) <= range.end);
-            seen.insert(offset);
+            visited.insert(offset);
         }
-        assert_eq!(seen.into_iter().collect::<Vec<_>>(), (8..17).map(|n| n * 512).collect::<Vec<_>>());
+        assert_eq!(visited.into_iter().collect::<Vec<_>>(), (8..17).map(|n| n * 512).collect::<Vec<_>>());
     }
 
     #[test]
     fn zipf_prefers_few_places() {
-        let place = Place::Zipf { region: Region::WHOLE, theta: 1.2 };
+        let place = AccessPattern::Zipf { region: Region::WHOLE, theta: 1.2 };
         let mut cursor = Cursor::new(&place, 0..1_000 * 4096, &geometry(4096, None), 0, 1);
         let (mut random, mut counts) = (random(), std::collections::HashMap::new());
         for _ in 0..100_000 {

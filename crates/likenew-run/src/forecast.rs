@@ -3,11 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::dry_run::{Expectation, expected, probe_elapsed};
 use likenew_core::io::Op;
-use likenew_core::look::Look;
-use likenew_core::place::Place;
+use likenew_core::probe::Probe;
 use likenew_core::procedure::Step;
-use likenew_core::rehearsal::{Expectation, expected, look_elapsed};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
@@ -17,7 +17,7 @@ pub struct Forecast {
     /// Whether a second of a workload is a second for whoever waits. Of a simulated drive it is not.
     clock: Clock,
     rotates: bool,
-    left: VecDeque<Part>,
+    remaining: VecDeque<Part>,
     /// What all that is left takes, and what the part that runs had taken over what was assumed when that was added up.
     later_ns: f64,
     /// What of that is guessed: work of a kind that was not met so far, and that no time ends.
@@ -59,53 +59,53 @@ enum Kind {
         size_log2: u32,
         depth_log2: u32,
     },
-    Look(&'static str),
+    Probe(&'static str),
 }
 
 /// What parts of a kind took, over what was assumed; the last ones count most.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ratio {
-    took_ns: f64,
+    elapsed_ns: f64,
     assumed_ns: f64,
 }
 
 /// What was met before counts half when the next part of the kind has ended.
-const KEPT: f64 = 0.5;
+const DECAY: f64 = 0.5;
 /// Less than this share of a part tells nothing of the rest of it …
-const TOLD_FROM: f64 = 0.01;
+const SHARE_MIN: f64 = 0.01;
 /// … and from this share on it is believed to go on as it went, where nothing like it was met before …
-const BELIEVED_FROM: f64 = 0.05;
+const TRUSTED_SHARE: f64 = 0.05;
 /// … and where something was: what begins in a cache goes on otherwise.
-const KNOWN_BELIEVED_FROM: f64 = 0.5;
+const TRUSTED_SHARE_KNOWN: f64 = 0.5;
 /// What is left is added up again when the part that runs has become so much slower or faster.
-const CHANGED: f64 = 1.05;
+const CHANGE_FACTOR: f64 = 1.05;
 /// The time that is left is a guess where more than this share of it is.
 const GUESSED_MOST: f64 = 0.25;
 
 impl Ratio {
-    fn add(&mut self, took_ns: f64, assumed_ns: f64) {
-        self.took_ns = self.took_ns * KEPT + took_ns;
-        self.assumed_ns = self.assumed_ns * KEPT + assumed_ns;
+    fn add(&mut self, elapsed_ns: f64, assumed_ns: f64) {
+        self.elapsed_ns = self.elapsed_ns * DECAY + elapsed_ns;
+        self.assumed_ns = self.assumed_ns * DECAY + assumed_ns;
     }
 
     fn value(&self) -> Option<f64> {
-        (self.assumed_ns > 0.0 && self.took_ns > 0.0).then(|| self.took_ns / self.assumed_ns)
+        (self.assumed_ns > 0.0 && self.elapsed_ns > 0.0).then(|| self.elapsed_ns / self.assumed_ns)
     }
 }
 
 impl Part {
-    fn of(step: &Step, rotates: bool) -> Option<Self> {
+    fn from_step(step: &Step, rotates: bool) -> Option<Self> {
         match step {
             Step::Run(workload) => Some(Self::run(workload, rotates)),
-            Step::Look(look) => Some(Self::look(look)),
-            Step::Enough => None,
+            Step::Probe(probe) => Some(Self::probe(probe)),
+            Step::Done => None,
         }
     }
 
     fn run(workload: &Workload, rotates: bool) -> Self {
         let Expectation { work, time, is_paced } = expected(workload, rotates);
         let time_ns = time.map_or(f64::INFINITY, |span| span.0 as f64);
-        let kind = Kind::of(workload);
+        let kind = Kind::from_workload(workload);
         let (kind, assumed_ns) = match work {
             Some(work) if is_paced => (Kind::Timed(Box::new(kind)), time_ns.min(work.0 as f64)),
             Some(work) => (kind, work.0 as f64),
@@ -117,14 +117,14 @@ impl Part {
         Self { name: workload.name.clone(), kind, exact: hasher.finish(), assumed_ns, time_ns }
     }
 
-    fn look(look: &Look) -> Self {
-        let name = look.name();
-        let assumed_ns = look_elapsed(look).0 as f64;
+    fn probe(probe: &Probe) -> Self {
+        let name = probe.name();
+        let assumed_ns = probe_elapsed(probe).0 as f64;
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         Self {
             name: name.to_owned(),
-            kind: Kind::Look(name),
+            kind: Kind::Probe(name),
             exact: hasher.finish(),
             assumed_ns,
             time_ns: f64::INFINITY,
@@ -133,14 +133,15 @@ impl Part {
 }
 
 impl Kind {
-    fn of(workload: &Workload) -> Self {
+    fn from_workload(workload: &Workload) -> Self {
         if workload.streams.is_empty() {
             return Self::Rest;
         }
         let does = |op: Op| {
             workload.streams.iter().any(|stream| stream.op.shares().into_iter().any(|(done, _)| done == op))
         };
-        let is_random = workload.streams.iter().any(|stream| !matches!(stream.place, Place::Forward(_)));
+        let is_random =
+            workload.streams.iter().any(|stream| !matches!(stream.pattern, AccessPattern::Sequential(_)));
         let sizes: f64 = workload.streams.iter().map(|stream| stream.size.mean()).sum();
         let mean = (sizes / workload.streams.len() as f64) as u64;
         let depth = workload.lanes.saturating_mul(workload.depth());
@@ -156,7 +157,7 @@ impl Kind {
 
 impl Kind {
     /// Whether both do the same operations on the same way to the drive.
-    fn does_as(&self, other: &Self) -> bool {
+    fn matches(&self, other: &Self) -> bool {
         let key = |kind: &Self| match kind {
             Self::Io { ops, way, .. } => Some((*ops, *way)),
             _ => None,
@@ -165,8 +166,8 @@ impl Kind {
     }
 
     /// The same, and both at random places or neither: the size of an I/O and how many are in flight tell them apart.
-    fn is_like(&self, other: &Self) -> bool {
-        self.does_as(other) && self.is_random() == other.is_random()
+    fn is_similar(&self, other: &Self) -> bool {
+        self.matches(other) && self.is_random() == other.is_random()
     }
 
     fn is_random(&self) -> bool {
@@ -180,7 +181,7 @@ impl Forecast {
         let mut forecast = Self {
             clock,
             rotates,
-            left: VecDeque::new(),
+            remaining: VecDeque::new(),
             later_ns: 0.0,
             guessed_ns: 0.0,
             current_ratio: 1.0,
@@ -194,42 +195,42 @@ impl Forecast {
     }
 
     /// Whether this is what was planned to come next, and what was planned took about as long as was thought.
-    pub fn is_as_planned(&self, step: &Step) -> bool {
-        !self.is_stale && self.left.front() == Part::of(step, self.rotates).as_ref()
+    pub fn follows_plan(&self, step: &Step) -> bool {
+        !self.is_stale && self.remaining.front() == Part::from_step(step, self.rotates).as_ref()
     }
 
     /// How many times as long as the assumed drive this one takes for the I/Os of a workload, by what was met so far.
-    pub fn times_as_long(&self, workload: &Workload) -> f64 {
+    pub fn slowdown(&self, workload: &Workload) -> f64 {
         self.ratio(&Part::run(workload, self.rotates), None)
     }
 
     /// What is still to come is something else than was thought.
     pub fn replan(&mut self, steps: &[Step]) {
         self.is_stale = false;
-        self.left = steps.iter().filter_map(|step| Part::of(step, self.rotates)).collect();
+        self.remaining = steps.iter().filter_map(|step| Part::from_step(step, self.rotates)).collect();
         self.add_up(None);
     }
 
     /// Something begins at this time. What was planned before it is not done any more.
-    pub fn begins(&mut self, step: &Step, now: Nanos) {
-        let Some(part) = Part::of(step, self.rotates) else { return };
-        if let Some(at) = self.left.iter().position(|planned| *planned == part) {
-            self.left.drain(..=at);
+    pub fn on_begin(&mut self, step: &Step, now: Nanos) {
+        let Some(part) = Part::from_step(step, self.rotates) else { return };
+        if let Some(at) = self.remaining.iter().position(|planned| *planned == part) {
+            self.remaining.drain(..=at);
             self.add_up(None);
         }
         self.current = Some((part, now));
     }
 
     /// What began has ended at this time, with this share of its work done.
-    pub fn ended(&mut self, share: f64, now: Nanos) {
-        let Some((part, began)) = self.current.take() else { return };
-        let took_ns = now.since(began).0 as f64;
+    pub fn on_end(&mut self, share: f64, now: Nanos) {
+        let Some((part, started_at)) = self.current.take() else { return };
+        let elapsed_ns = now.since(started_at).0 as f64;
         let does_work = matches!(part.kind, Kind::Io { .. });
         let share = if does_work && share > 0.0 { share.min(1.0) } else { 1.0 };
         let thought_ns = self.expected_ns(&part, None);
-        self.is_stale |= (took_ns.max(1.0) / thought_ns.max(1.0)).ln().abs() > CHANGED.ln();
-        self.ratios.entry(part.kind).or_default().add(took_ns, part.assumed_ns * share);
-        self.exact.entry(part.exact).or_default().add(took_ns, part.assumed_ns);
+        self.is_stale |= (elapsed_ns.max(1.0) / thought_ns.max(1.0)).ln().abs() > CHANGE_FACTOR.ln();
+        self.ratios.entry(part.kind).or_default().add(elapsed_ns, part.assumed_ns * share);
+        self.exact.entry(part.exact).or_default().add(elapsed_ns, part.assumed_ns);
         self.add_up(None);
     }
 
@@ -237,15 +238,16 @@ impl Forecast {
     fn add_up(&mut self, current: Option<(&Kind, f64)>) {
         const LONG: usize = 1000;
         const PARTS: usize = 100;
-        if self.left.len() < LONG || self.left.len().is_multiple_of(PARTS) || self.later_ns == 0.0 {
+        if self.remaining.len() < LONG || self.remaining.len().is_multiple_of(PARTS) || self.later_ns == 0.0 {
             self.current_ratio = current.map_or(1.0, |(_, ratio)| ratio);
             (self.later_ns, self.guessed_ns) = (0.0, 0.0);
-            for part in &self.left {
+            for part in &self.remaining {
                 let expected_ns = self.expected_ns(part, current);
                 let is_current = current.is_some_and(|(kind, _)| *kind == part.kind);
                 // Its time ends it before its work does, if work like it says anything.
-                let is_timed =
-                    || expected_ns >= part.time_ns && self.ratios.keys().any(|kind| kind.is_like(&part.kind));
+                let is_timed = || {
+                    expected_ns >= part.time_ns && self.ratios.keys().any(|kind| kind.is_similar(&part.kind))
+                };
                 let is_known =
                     !matches!(part.kind, Kind::Io { .. }) || self.is_known(part) || is_current || is_timed();
                 self.later_ns += expected_ns;
@@ -259,26 +261,26 @@ impl Forecast {
     }
 
     /// Whether too much of what is left is guessed to say how long it takes.
-    pub fn is_guess(&self, left: Nanos) -> bool {
-        self.guessed_ns > left.0 as f64 * GUESSED_MOST
+    pub fn is_guess(&self, remaining: Nanos) -> bool {
+        self.guessed_ns > remaining.0 as f64 * GUESSED_MOST
     }
 
     /// About how long the rest takes at this time, with this share of what runs behind it.
-    pub fn left(&mut self, share: f64, now: Nanos) -> Nanos {
-        let Some((part, began)) = self.current.clone() else { return Nanos(self.later_ns as u64) };
-        let gone_ns = now.since(began).0 as f64;
+    pub fn remaining(&mut self, share: f64, now: Nanos) -> Nanos {
+        let Some((part, started_at)) = self.current.clone() else { return Nanos(self.later_ns as u64) };
+        let gone_ns = now.since(started_at).0 as f64;
         let by_others = (self.expected_ns(&part, None) * (1.0 - share)).max(0.0);
-        if share < TOLD_FROM {
+        if share < SHARE_MIN {
             return Nanos((self.later_ns + by_others) as u64);
         }
         let is_known = self.is_known(&part);
         let ratio = gone_ns / share / part.assumed_ns.max(1.0);
         let tells =
-            matches!(part.kind, Kind::Io { .. }) && !is_known && share >= BELIEVED_FROM && ratio > 0.0;
-        if tells && (ratio / self.current_ratio).ln().abs() > CHANGED.ln() {
+            matches!(part.kind, Kind::Io { .. }) && !is_known && share >= TRUSTED_SHARE && ratio > 0.0;
+        if tells && (ratio / self.current_ratio).ln().abs() > CHANGE_FACTOR.ln() {
             self.add_up(Some((&part.kind, ratio)));
         }
-        let belief = (share / if is_known { KNOWN_BELIEVED_FROM } else { BELIEVED_FROM }).min(1.0);
+        let belief = (share / if is_known { TRUSTED_SHARE_KNOWN } else { TRUSTED_SHARE }).min(1.0);
         let current = belief * (gone_ns / share - gone_ns).max(0.0) + (1.0 - belief) * by_others;
         Nanos((self.later_ns + current) as u64)
     }
@@ -306,19 +308,19 @@ impl Forecast {
         let own = current.filter(|(kind, _)| **kind == part.kind).map(|(_, ratio)| ratio);
         let own = own.or_else(|| self.ratios.get(&part.kind)?.value());
         match &part.kind {
-            Kind::Look(_) if is_wall => own.unwrap_or(1.0),
+            Kind::Probe(_) if is_wall => own.unwrap_or(1.0),
             // Where arms move, reading on says nothing of reading anywhere.
             kind => own
-                .or_else(|| self.usual(current, |other| other.is_like(kind)))
+                .or_else(|| self.typical_ratio(current, |other| other.is_similar(kind)))
                 .or_else(|| if self.rotates && kind.is_random() { Some(1.0) } else { None })
-                .or_else(|| self.usual(current, |other| other.does_as(kind)))
-                .or_else(|| self.usual(current, |_| true).map(f64::sqrt))
+                .or_else(|| self.typical_ratio(current, |other| other.matches(kind)))
+                .or_else(|| self.typical_ratio(current, |_| true).map(f64::sqrt))
                 .unwrap_or(1.0),
         }
     }
 
     /// What these kinds took over what was assumed: their geometric mean.
-    fn usual(&self, current: Option<(&Kind, f64)>, which: impl Fn(&Kind) -> bool) -> Option<f64> {
+    fn typical_ratio(&self, current: Option<(&Kind, f64)>, which: impl Fn(&Kind) -> bool) -> Option<f64> {
         let counts = |kind: &Kind| self.clock == Clock::Virtual || matches!(kind, Kind::Io { .. });
         let known = self.ratios.iter().filter_map(|(kind, ratio)| Some((kind, ratio.value()?)));
         let known = known.chain(current).filter(|(kind, _)| counts(kind) && which(kind));

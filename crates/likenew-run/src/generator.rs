@@ -126,11 +126,11 @@ mod tests {
     #[test]
     fn no_write_repeats_another() {
         let mut generator = Generator::new(1);
-        let mut seen = std::collections::HashSet::new();
+        let mut visited = std::collections::HashSet::new();
         for _ in 0..1_000 {
             let mut words = bytes(4096);
             generator.fill(bytemuck::cast_slice_mut(&mut words), DataClass::Random, 0);
-            assert!(words.into_iter().all(|word| seen.insert(word)));
+            assert!(words.into_iter().all(|word| visited.insert(word)));
         }
     }
 

@@ -5,17 +5,17 @@ use likenew_core::mix::Mix;
 use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Exp1};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 use crate::cursor::Cursor;
-use crate::deck::Deck;
+use crate::shuffled_schedule::ShuffledSchedule;
 
 /// Which copy of which stream an issuer is.
 #[derive(Clone, Copy)]
-pub(crate) struct Copy {
+pub(crate) struct StreamCopy {
     pub(crate) stream: u16,
     pub(crate) copy: u32,
     pub(crate) copies: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Copy {
 pub(crate) struct Issuer {
     kinds: Vec<Kind>,
     /// Which kind is next, where there are several.
-    deck: Deck,
+    schedule: ShuffledSchedule,
     timer: Timer,
     in_flight: u32,
 }
@@ -43,40 +43,50 @@ struct Kind {
 
 enum Timer {
     Closed { depth: u32 },
-    Open { next: Nanos, fraction: f64, mean_ns: f64, arrivals: Arrivals, depth_max: u32 },
+    Open { next: Nanos, fraction: f64, mean_ns: f64, inter_arrival: InterArrival, depth_max: u32 },
 }
 
 impl Issuer {
     /// Those of a lane, for the copies of streams that run there.
-    pub(crate) fn all(workload: &Workload, copies: &[Copy], geometry: &Geometry, began: Nanos) -> Vec<Self> {
+    pub(crate) fn all(
+        workload: &Workload,
+        copies: &[StreamCopy],
+        geometry: &Geometry,
+        started_at: Nanos,
+    ) -> Vec<Self> {
         let mut issuers: Vec<Self> = Vec::new();
         // By copy: the issuer whose streams take turns.
         let mut turns: Vec<(u32, usize)> = Vec::new();
         for of in copies {
             let stream = &workload.streams[usize::from(of.stream)];
             let kind = Kind::new(stream, *of, geometry, workload.seed);
-            let Pace::Turns { weight, .. } = stream.pace else {
-                issuers.push(Self::new(kind, 1, stream.pace, began));
+            let Arrival::Interleaved { weight, .. } = stream.arrival else {
+                issuers.push(Self::new(kind, 1, stream.arrival, started_at));
                 continue;
             };
             match turns.iter().find(|(copy, _)| *copy == of.copy) {
                 Some((_, index)) => issuers[*index].join(kind, weight),
                 None => {
                     turns.push((of.copy, issuers.len()));
-                    issuers.push(Self::new(kind, weight, stream.pace, began));
+                    issuers.push(Self::new(kind, weight, stream.arrival, started_at));
                 }
             }
         }
         issuers
     }
 
-    fn new(kind: Kind, weight: u32, pace: Pace, began: Nanos) -> Self {
-        Self { kinds: vec![kind], deck: Deck::new(weight), timer: Timer::new(pace, began), in_flight: 0 }
+    fn new(kind: Kind, weight: u32, pace: Arrival, started_at: Nanos) -> Self {
+        Self {
+            kinds: vec![kind],
+            schedule: ShuffledSchedule::new(weight),
+            timer: Timer::new(pace, started_at),
+            in_flight: 0,
+        }
     }
 
     fn join(&mut self, kind: Kind, weight: u32) {
         self.kinds.push(kind);
-        self.deck.add(weight);
+        self.schedule.add(weight);
     }
 
     /// I/Os in flight at most.
@@ -111,20 +121,20 @@ impl Issuer {
     /// The stream whose turn it is, its next I/O, and when that was due if its pace says so.
     pub(crate) fn issue(&mut self, slot: Slot) -> (u16, Io, Option<Nanos>) {
         self.in_flight += 1;
-        let turn = if self.kinds.len() == 1 { 0 } else { self.deck.draw(&mut self.kinds[0].random) };
+        let turn = if self.kinds.len() == 1 { 0 } else { self.schedule.draw(&mut self.kinds[0].random) };
         let kind = &mut self.kinds[turn];
         (kind.stream, kind.next(slot), self.timer.tick(&mut kind.random))
     }
 
     /// One of its I/Os has ended.
-    pub(crate) fn ended(&mut self) {
+    pub(crate) fn on_end(&mut self) {
         self.in_flight -= 1;
     }
 }
 
 impl Kind {
-    fn new(stream: &Stream, of: Copy, geometry: &Geometry, seed: u64) -> Self {
-        let range = stream.place.region().resolve(geometry.capacity, geometry.block);
+    fn new(stream: &Stream, of: StreamCopy, geometry: &Geometry, seed: u64) -> Self {
+        let range = stream.pattern.region().resolve(geometry.capacity, geometry.block);
         let range = range.expect("a workload is checked before it runs");
         let mut seeds =
             SplitMix64::seed_from_u64(seed ^ u64::from(of.stream) << 48 ^ u64::from(of.copy) << 32);
@@ -133,7 +143,7 @@ impl Kind {
             mix: stream.op,
             size: stream.size.clone(),
             weights: stream.size.choices().iter().map(|(_, weight)| weight).sum(),
-            cursor: Cursor::new(&stream.place, range, geometry, of.copy, of.copies),
+            cursor: Cursor::new(&stream.pattern, range, geometry, of.copy, of.copies),
             data: stream.data,
             random: Xoshiro256PlusPlus::from_rng(&mut seeds),
         }
@@ -171,29 +181,31 @@ impl Kind {
 }
 
 impl Timer {
-    fn new(pace: Pace, began: Nanos) -> Self {
+    fn new(pace: Arrival, started_at: Nanos) -> Self {
         match pace {
-            Pace::Closed { depth } | Pace::Turns { depth, per_second: None, .. } => Self::Closed { depth },
-            Pace::Open { per_second, arrivals, depth_max } => {
-                Self::open(began, per_second, arrivals, depth_max)
+            Arrival::Closed { depth } | Arrival::Interleaved { depth, per_second: None, .. } => {
+                Self::Closed { depth }
             }
-            Pace::Turns { depth, per_second: Some(per_second), .. } => {
-                Self::open(began, per_second, Arrivals::Poisson, depth)
+            Arrival::Open { per_second, inter_arrival, depth_max } => {
+                Self::open(started_at, per_second, inter_arrival, depth_max)
+            }
+            Arrival::Interleaved { depth, per_second: Some(per_second), .. } => {
+                Self::open(started_at, per_second, InterArrival::Poisson, depth)
             }
         }
     }
 
-    fn open(began: Nanos, per_second: f64, arrivals: Arrivals, depth_max: u32) -> Self {
-        Self::Open { next: began, fraction: 0.0, mean_ns: 1e9 / per_second, arrivals, depth_max }
+    fn open(started_at: Nanos, per_second: f64, inter_arrival: InterArrival, depth_max: u32) -> Self {
+        Self::Open { next: started_at, fraction: 0.0, mean_ns: 1e9 / per_second, inter_arrival, depth_max }
     }
 
     /// Returns when the I/O that leaves now was due, and sets when the next one is.
     fn tick(&mut self, random: &mut Xoshiro256PlusPlus) -> Option<Nanos> {
-        let Self::Open { next, fraction, mean_ns, arrivals, .. } = self else { return None };
+        let Self::Open { next, fraction, mean_ns, inter_arrival, .. } = self else { return None };
         let due = *next;
-        let gap: f64 = match arrivals {
-            Arrivals::Even => *mean_ns,
-            Arrivals::Poisson => {
+        let gap: f64 = match inter_arrival {
+            InterArrival::Even => *mean_ns,
+            InterArrival::Poisson => {
                 let unit: f64 = Exp1.sample(random);
                 unit * *mean_ns
             }

@@ -3,19 +3,19 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use likenew_core::busy::Busy;
+use likenew_core::busy::BusyTime;
 use likenew_core::damage::Damage;
-use likenew_core::fault::{Fault, Hang};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::{Hang, LabError};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
 use likenew_core::target::{Clock, Target};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
-use crate::course::{Course, Departure};
 use crate::generator::Generator;
-use crate::issuer::Copy;
+use crate::io_source::{Departure, IoSource};
+use crate::issuer::StreamCopy;
 
 /// On a wall clock a silent drive is looked at this often, so that somebody who asks to stop is heard.
 const PULSE: Nanos = Nanos::from_millis(100);
@@ -28,10 +28,10 @@ const SILENCE_MAX: Nanos = Nanos::from_secs(180);
 const SILENCE_STOPPED_MAX: Nanos = Nanos::from_secs(30);
 
 /// What one lane has to do of a workload.
-pub(crate) struct Share<'a> {
+pub(crate) struct LaneShare<'a> {
     pub(crate) workload: &'a Workload,
     /// The copies of the streams that run here.
-    pub(crate) copies: Vec<Copy>,
+    pub(crate) copies: Vec<StreamCopy>,
     /// I/Os to issue at most.
     pub(crate) ops: u64,
     /// Bytes to issue at least, before it ends.
@@ -42,45 +42,45 @@ pub(crate) struct Share<'a> {
 
 /// Runs a lane's share on its course until it is done, and says why it ended. `halt` is common to all lanes: the first that
 /// stops for another reason than being done raises it.
-pub(crate) fn run_lane<C: Course>(
+pub(crate) fn run_lane<C: IoSource>(
     target: &mut dyn Target,
-    share: &Share<'_>,
-    course: impl FnOnce(&dyn Target, Nanos) -> C,
+    share: &LaneShare<'_>,
+    source: impl FnOnce(&dyn Target, Nanos) -> C,
     recorder: &mut dyn Recorder,
     halt: &AtomicBool,
 ) -> (LaneEnd, C) {
-    let began = target.now();
-    recorder.begin(share.workload, began);
-    let course = course(&*target, began);
-    let mut lane = LaneLoop::new(target, share, course, began);
-    let fault = lane.run(recorder, halt).err();
+    let started_at = target.now();
+    recorder.begin(share.workload, started_at);
+    let source = source(&*target, started_at);
+    let mut lane = LaneLoop::new(target, share, source, started_at);
+    let lab_error = lane.run(recorder, halt).err();
     let (stop, now, damage) = (lane.stop.unwrap_or(Stop::Reached), lane.now, lane.damage);
     recorder.busy(lane.busy.total());
-    if fault.is_some() || stop != Stop::Reached {
+    if lab_error.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
     recorder.end(now);
-    (LaneEnd { stop, fault, damage }, lane.course)
+    (LaneEnd { stop, lab_error, damage }, lane.source)
 }
 
 /// How a lane came to its end, and what it found where stamps were to be checked.
 pub(crate) struct LaneEnd {
     pub(crate) stop: Stop,
-    pub(crate) fault: Option<Fault>,
+    pub(crate) lab_error: Option<LabError>,
     pub(crate) damage: Option<Damage>,
 }
 
 struct LaneLoop<'a, C> {
     target: &'a mut dyn Target,
-    course: C,
+    source: C,
     generator: Generator,
     /// What is in flight, by slot.
     flights: Vec<Flight>,
     free: Vec<Slot>,
     batch: Vec<Io>,
-    ended: Vec<Completion>,
+    completions: Vec<Completion>,
     samples: Vec<Sample>,
-    busy: Busy,
+    busy: BusyTime,
     ops_left: u64,
     bytes_left: u64,
     deadline: Nanos,
@@ -103,14 +103,14 @@ struct LaneLoop<'a, C> {
 #[derive(Clone, Copy)]
 struct Flight {
     /// What the course calls it.
-    of: usize,
+    slot_owner: usize,
     sample: Sample,
     /// Whether the pace said when it was due.
     due_is_known: bool,
 }
 
 const NO_FLIGHT: Flight = Flight {
-    of: usize::MAX,
+    slot_owner: usize::MAX,
     sample: Sample {
         stream: 0,
         op: Op::Read,
@@ -124,25 +124,25 @@ const NO_FLIGHT: Flight = Flight {
     due_is_known: false,
 };
 
-impl<'a, C: Course> LaneLoop<'a, C> {
-    fn new(target: &'a mut dyn Target, share: &Share<'_>, course: C, began: Nanos) -> Self {
+impl<'a, C: IoSource> LaneLoop<'a, C> {
+    fn new(target: &'a mut dyn Target, share: &LaneShare<'_>, source: C, started_at: Nanos) -> Self {
         let geometry = target.geometry().clone();
         let workload = share.workload;
-        let depth = course.depth();
+        let depth = source.depth();
         Self {
-            course,
+            source,
             generator: Generator::new(workload.seed.wrapping_add(u64::from(share.lane) << 32)),
             flights: vec![NO_FLIGHT; depth as usize],
             free: (0..depth).rev().map(Slot).collect(),
             batch: Vec::with_capacity(depth as usize),
-            ended: Vec::with_capacity(depth as usize),
+            completions: Vec::with_capacity(depth as usize),
             samples: Vec::with_capacity(depth as usize),
-            busy: Busy::new(depth),
+            busy: BusyTime::new(depth),
             ops_left: share.ops,
             bytes_left: share.bytes,
-            deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| began + span),
-            now: began,
-            silent_since: began,
+            deadline: workload.until.elapsed.map_or(Nanos::NEVER, |span| started_at + span),
+            now: started_at,
+            silent_since: started_at,
             asked_at: None,
             stop: None,
             fills_buffers: geometry.carries_data || workload.is_stamped(),
@@ -154,15 +154,15 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         }
     }
 
-    fn run(&mut self, recorder: &mut dyn Recorder, halt: &AtomicBool) -> Result<(), Fault> {
+    fn run(&mut self, recorder: &mut dyn Recorder, halt: &AtomicBool) -> Result<(), LabError> {
         loop {
             self.issue()?;
             let idle = self.free.len() == self.flights.len();
             if idle && self.is_over() {
                 return self.flush(recorder);
             }
-            self.target.wait(self.next_event(), &mut self.ended)?;
-            let is_silent = self.ended.is_empty();
+            self.target.wait(self.next_event(), &mut self.completions)?;
+            let is_silent = self.completions.is_empty();
             let flow = self.record(recorder);
             if let ControlFlow::Break(stop) = flow {
                 self.stop.get_or_insert(stop);
@@ -177,7 +177,7 @@ impl<'a, C: Course> LaneLoop<'a, C> {
 
     /// Fails when something is in flight and nothing has ended for too long: otherwise a drive that hangs would be waited for without end,
     /// whatever the workload's limits are and whoever asks to stop.
-    fn limit_silence(&mut self) -> Result<(), Fault> {
+    fn limit_silence(&mut self) -> Result<(), LabError> {
         if self.pulse == Nanos::NEVER || self.free.len() == self.flights.len() {
             return Ok(());
         }
@@ -193,32 +193,32 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         let mut waiting: Vec<Sample> = waiting.map(|slot| self.flights[slot].sample).collect();
         waiting.sort_by_key(|sample| (sample.sent, sample.offset));
         let ios = waiting.iter().map(|sample| (sample.op, sample.offset, sample.length)).collect();
-        Err(Fault::Hung(Hang { target: String::new(), silent, ios }))
+        Err(LabError::Hung(Hang { target: String::new(), silent, ios }))
     }
 
     /// Makes everything durable at the end, if the workload came to its end and asks for that.
     #[cold]
-    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), Fault> {
+    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), LabError> {
         let asked = self.flushes && self.stop.is_none();
         let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
         let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
         let sent = self.target.submit(&[flush])?;
-        self.busy.sent(sent, 1);
-        while self.ended.is_empty() {
+        self.busy.on_submit(sent, 1);
+        while self.completions.is_empty() {
             let now = self.target.now();
             let silent = now.since(sent);
             if silent >= SILENCE_MAX && self.pulse != Nanos::NEVER {
-                return Err(Fault::Hung(Hang {
+                return Err(LabError::Hung(Hang {
                     target: String::new(),
                     silent,
                     ios: vec![(Op::Flush, 0, 0)],
                 }));
             }
-            self.target.wait(now + self.pulse, &mut self.ended)?;
+            self.target.wait(now + self.pulse, &mut self.completions)?;
         }
-        let ended = self.ended.pop().expect("the only I/O in flight has ended");
+        let ended = self.completions.pop().expect("the only I/O in flight has ended");
         self.now = ended.at;
-        self.busy.ended(ended.at);
+        self.busy.on_end(ended.at);
         let Completion { at: done, outcome, .. } = ended;
         let sample = Sample { op: Op::Flush, outcome, due: sent, sent, done, ..NO_FLIGHT.sample };
         if let ControlFlow::Break(stop) = recorder.record(&[sample]) {
@@ -228,14 +228,14 @@ impl<'a, C: Course> LaneLoop<'a, C> {
     }
 
     /// Hands over everything that is due.
-    fn issue(&mut self) -> Result<(), Fault> {
-        if self.course.is_timed() {
+    fn issue(&mut self) -> Result<(), LabError> {
+        if self.source.is_timed() {
             self.now = self.target.now();
         }
         while !self.is_over()
-            && let Some(of) = self.course.ready(self.now)?
+            && let Some(slot_owner) = self.source.ready(self.now)?
         {
-            self.issue_one(of);
+            self.issue_one(slot_owner);
         }
         if self.batch.is_empty() {
             return Ok(());
@@ -245,8 +245,8 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             // Nothing was in flight before.
             self.silent_since = sent;
         }
-        self.course.sent(sent);
-        self.busy.sent(sent, self.batch.len() as u32);
+        self.source.on_submit(sent);
+        self.busy.on_submit(sent, self.batch.len() as u32);
         for io in &self.batch {
             let flight = &mut self.flights[io.slot.index()];
             flight.sample.sent = sent;
@@ -258,16 +258,16 @@ impl<'a, C: Course> LaneLoop<'a, C> {
         Ok(())
     }
 
-    fn issue_one(&mut self, of: usize) {
+    fn issue_one(&mut self, slot_owner: usize) {
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
-        let Departure { io, stream, due } = self.course.issue(of, slot);
+        let Departure { io, stream, due } = self.source.issue(slot_owner, slot);
         if io.op == Op::Write && self.fills_buffers {
             self.generator.fill(&mut self.target.buffer(slot)[..io.length as usize], io.data, io.offset);
         }
         self.ops_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(io.length));
         let flight = &mut self.flights[slot.index()];
-        flight.of = of;
+        flight.slot_owner = slot_owner;
         flight.due_is_known = due.is_some();
         let sample = &mut flight.sample;
         (sample.stream, sample.op, sample.length, sample.offset) = (stream, io.op, io.length, io.offset);
@@ -281,13 +281,13 @@ impl<'a, C: Course> LaneLoop<'a, C> {
             || self.ops_left == 0
             || self.bytes_left == 0
             || self.now >= self.deadline
-            || self.course.is_done()
+            || self.source.is_done()
     }
 
     /// Until when the target may be left alone.
     fn next_event(&self) -> Nanos {
-        let due = if self.course.is_timed() && !self.is_over() {
-            self.course.next_due(self.now)
+        let due = if self.source.is_timed() && !self.is_over() {
+            self.source.next_due(self.now)
         } else {
             Nanos::NEVER
         };
@@ -297,24 +297,24 @@ impl<'a, C: Course> LaneLoop<'a, C> {
 
     /// Turns completions into samples and hands them on.
     fn record(&mut self, recorder: &mut dyn Recorder) -> ControlFlow<Stop> {
-        if self.ended.is_empty() {
+        if self.completions.is_empty() {
             self.now = self.target.now();
             return recorder.idle(self.now);
         }
-        for completion in self.ended.drain(..) {
+        for completion in self.completions.drain(..) {
             let flight = &mut self.flights[completion.slot.index()];
             flight.sample.done = completion.at;
             flight.sample.outcome = completion.outcome;
-            self.course.ended(flight.of, &flight.sample);
+            self.source.on_end(flight.slot_owner, &flight.sample);
             self.now = completion.at;
-            self.busy.ended(completion.at);
+            self.busy.on_end(completion.at);
             self.samples.push(flight.sample);
             if let Some(damage) = &mut self.damage
                 && let DataClass::Stamped(stamp) = self.data[usize::from(flight.sample.stream)]
                 && flight.sample.op == Op::Read
             {
                 let read = &self.target.buffer(completion.slot)[..flight.sample.bytes() as usize];
-                damage.look(stamp, flight.sample.offset, read);
+                damage.inspect(stamp, flight.sample.offset, read);
             }
             self.free.push(completion.slot);
         }

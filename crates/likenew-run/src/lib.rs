@@ -4,14 +4,14 @@
 //! no conclusions. An interrupted run goes on after the drive was brought back to where it had stopped.
 
 pub mod calibrate;
-pub mod conduct;
-mod course;
 mod cursor;
-mod deck;
 pub mod forecast;
 pub mod generator;
+mod io_source;
 mod issuer;
 mod lane;
 mod replay;
 pub mod restore;
 pub mod run;
+pub mod runner;
+mod shuffled_schedule;

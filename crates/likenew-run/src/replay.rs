@@ -11,13 +11,13 @@ mod timeline;
 
 use std::sync::atomic::AtomicBool;
 
-use likenew_core::recorded::ReplayPace;
 use likenew_core::recorder::Recorder;
-use likenew_core::replayed::Replayed;
+use likenew_core::replay_record::ReplayRecord;
+use likenew_core::replay_spec::ReplayTiming;
 use likenew_core::target::{Geometry, Target};
 use likenew_core::workload::Workload;
 
-use crate::lane::{LaneEnd, Share, run_lane};
+use crate::lane::{LaneEnd, LaneShare, run_lane};
 use crate::run::{RunError, TraceOpener};
 use preparation::Preparation;
 use recording::Recording;
@@ -27,22 +27,22 @@ pub(crate) enum Replay {
     /// Its I/Os.
     Ios(Box<Recording>),
     /// What they touch.
-    Touched(Preparation),
+    Preparation(Preparation),
 }
 
 impl Replay {
     /// That of a workload, if it names a recording.
-    pub(crate) fn of(
+    pub(crate) fn open(
         workload: &Workload,
         traces: &mut TraceOpener<'_>,
         geometry: &Geometry,
     ) -> Result<Option<Self>, RunError> {
-        let Some(recorded) = &workload.recorded else { return Ok(None) };
-        let source = traces(recorded).map_err(RunError::Recording)?;
-        Ok(Some(if recorded.pace == ReplayPace::Prepare {
-            Self::Touched(Preparation::new(recorded, source, geometry).map_err(RunError::Recording)?)
+        let Some(replay_spec) = &workload.replay_spec else { return Ok(None) };
+        let source = traces(replay_spec).map_err(RunError::Recording)?;
+        Ok(Some(if replay_spec.timing == ReplayTiming::Prepare {
+            Self::Preparation(Preparation::new(replay_spec, source, geometry).map_err(RunError::Recording)?)
         } else {
-            Self::Ios(Box::new(Recording::new(recorded, source, geometry)))
+            Self::Ios(Box::new(Recording::new(replay_spec, source, geometry)))
         }))
     }
 
@@ -50,15 +50,16 @@ impl Replay {
     pub(crate) fn run(
         self,
         lane: &mut dyn Target,
-        share: &Share<'_>,
+        share: &LaneShare<'_>,
         recorder: &mut dyn Recorder,
-    ) -> (LaneEnd, Option<Replayed>) {
+    ) -> (LaneEnd, Option<ReplayRecord>) {
         let halt = AtomicBool::new(false);
         match self {
-            Self::Touched(course) => (run_lane(lane, share, |_, _| course, recorder, &halt).0, None),
-            Self::Ios(course) => {
-                let (end, course) = run_lane(lane, share, |_, began| course.begun(began), recorder, &halt);
-                (end, Some(course.replayed()))
+            Self::Preparation(source) => (run_lane(lane, share, |_, _| source, recorder, &halt).0, None),
+            Self::Ios(source) => {
+                let (end, source) =
+                    run_lane(lane, share, |_, started_at| source.start(started_at), recorder, &halt);
+                (end, Some(source.into_record()))
             }
         }
     }

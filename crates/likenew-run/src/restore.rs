@@ -6,23 +6,23 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::{Drive, Kind};
-use likenew_core::fault::Fault;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::look::{Look, Sight};
+use likenew_core::lab_error::LabError;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
-use likenew_core::procedure::{Past, past};
-use likenew_core::recorded::{Recorded, ReplayPace};
+use likenew_core::probe::{Observation, Probe};
+use likenew_core::procedure::{PastStep, history};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
+use likenew_core::replay_spec::{ReplaySpec, ReplayTiming};
 use likenew_core::segment::Segment;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use crate::conduct::sight;
-use crate::run::{Ran, RunError, TraceOpener, run_with};
+use crate::run::{RunError, RunResult, TraceOpener, run_with};
+use crate::runner::observation;
 
 /// Why a drive could not be brought back.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum RestoreError {
     Run(#[from] RunError),
     /// The lab failed on the way.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    LabError(#[from] LabError),
     /// The drive answered with an error, or somebody asked to stop.
     #[error(
         "it ended with {0:?} on the way back to where the run had stopped; what was measured before is still kept"
@@ -53,27 +53,32 @@ pub enum RestoreError {
 
 /// One thing to do on the way back.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Again {
+pub enum RestoreStep {
     /// A workload to run.
     Run(Workload),
     /// A look to take.
-    Look(Look),
+    Probe(Probe),
 }
 
 /// What it takes to bring a drive back.
-pub fn way_back(kind: Kind, geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<Again> {
+pub fn restore_plan(
+    kind: Kind,
+    geometry: &Geometry,
+    segments: &[Segment],
+    observations: &[Observation],
+) -> Vec<RestoreStep> {
     if geometry.clock == Clock::Virtual {
-        let again = |past| match past {
-            Past::Segment(segment) => Again::Run(segment.workload.clone()),
-            Past::Sight(sight) => Again::Look(sight.look.clone()),
+        let to_step = |past_step| match past_step {
+            PastStep::Segment(segment) => RestoreStep::Run(segment.workload.clone()),
+            PastStep::Observation(observation) => RestoreStep::Probe(observation.probe.clone()),
         };
-        return past(segments, sights).map(again).collect();
+        return history(segments, observations).map(to_step).collect();
     }
-    let rewrites = if kind == Kind::Folder { rewrites(geometry, segments, sights) } else { Vec::new() };
-    rewrites.into_iter().map(Again::Run).collect()
+    let rewrites = if kind == Kind::Folder { rewrites(geometry, segments, observations) } else { Vec::new() };
+    rewrites.into_iter().map(RestoreStep::Run).collect()
 }
 
-/// Brings a drive that was just opened back to where it was after `segments` and `sights`. `begins` is told of each step, how many
+/// Brings a drive that was just opened back to where it was after `segments` and `observations`. `begins` is told of each step, how many
 /// were done, and how many there are.
 ///
 /// # Errors
@@ -81,73 +86,81 @@ pub fn way_back(kind: Kind, geometry: &Geometry, segments: &[Segment], sights: &
 pub fn restore(
     drive: &mut dyn Drive,
     segments: &[Segment],
-    sights: &[Sight],
-    mut begins: impl FnMut(&Again, usize, usize),
+    observations: &[Observation],
+    mut begins: impl FnMut(&RestoreStep, usize, usize),
     traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
-    let way = way_back(drive.identity().kind, &geometry, segments, sights);
+    let way = restore_plan(drive.identity().kind, &geometry, segments, observations);
     // Only a simulated drive does the same again; elsewhere the way back is another one.
     let is_virtual = geometry.clock == Clock::Virtual;
-    let mut recorded = past(segments, sights);
-    for (index, again) in way.iter().enumerate() {
-        begins(again, index, way.len());
-        let recorded = recorded.next().filter(|_| is_virtual);
-        let (same, name) = match again {
-            Again::Run(workload) => {
-                (run_again(drive, workload, recorded, traces, recorder)?, &*workload.name)
+    let mut past_steps = history(segments, observations);
+    for (index, step) in way.iter().enumerate() {
+        begins(step, index, way.len());
+        let expected = past_steps.next().filter(|_| is_virtual);
+        let (same, name) = match step {
+            RestoreStep::Run(workload) => {
+                (rerun(drive, workload, expected, traces, recorder)?, &*workload.name)
             }
-            Again::Look(look) => (look_again(drive, look, recorded)?, look.name()),
+            RestoreStep::Probe(probe) => (probe_again(drive, probe, expected)?, probe.name()),
         };
         if !same {
             return Err(RestoreError::Otherwise { number: index + 1, name: name.to_owned() });
         }
     }
-    let ended = segments.last().map(|segment| segment.ended).into_iter();
-    drive.go_on_at(ended.chain(sights.last().map(|sight| sight.ended)).max().unwrap_or_default());
+    let ended = segments.last().map(|segment| segment.ended_at).into_iter();
+    drive.resume_clock_at(
+        ended.chain(observations.last().map(|observation| observation.ended_at)).max().unwrap_or_default(),
+    );
     Ok(())
 }
 
 /// Whether a simulated drive did again what it had done. What was recorded before anybody counted has no counts.
-fn is_as_recorded(again: Segment, recorded: &Segment) -> bool {
-    let counted = recorded.counted.and(again.counted);
-    Segment { counted, ..again } == *recorded
+fn matches_record(segment: Segment, expected: &Segment) -> bool {
+    let device_counters = expected.device_counters.and(segment.device_counters);
+    Segment { device_counters, ..segment } == *expected
 }
 
 /// Whether it came out as it was recorded, if that was asked.
-fn run_again(
+fn rerun(
     drive: &mut dyn Drive,
     workload: &Workload,
-    recorded: Option<Past<'_>>,
+    expected: Option<PastStep<'_>>,
     traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<bool, RestoreError> {
-    let Ran { segment, fault } = run_with(drive, workload, traces, recorder)?;
-    if let Some(fault) = fault {
-        return Err(fault.into());
+    let RunResult { segment, lab_error } = run_with(drive, workload, traces, recorder)?;
+    if let Some(lab_error) = lab_error {
+        return Err(lab_error.into());
     }
     if segment.stop != Stop::Reached {
         return Err(RestoreError::Stopped(segment.stop));
     }
-    Ok(recorded.is_none_or(|past| matches!(past, Past::Segment(before) if is_as_recorded(segment, before))))
+    Ok(expected.is_none_or(
+        |past_step| matches!(past_step, PastStep::Segment(before) if matches_record(segment, before)),
+    ))
 }
 
-fn look_again(drive: &mut dyn Drive, look: &Look, recorded: Option<Past<'_>>) -> Result<bool, RestoreError> {
-    let Some(Past::Sight(before)) = recorded else { return Ok(recorded.is_none()) };
-    Ok(sight(drive, look.clone(), before.after)? == *before)
+fn probe_again(
+    drive: &mut dyn Drive,
+    probe: &Probe,
+    expected: Option<PastStep<'_>>,
+) -> Result<bool, RestoreError> {
+    let Some(PastStep::Observation(before)) = expected else { return Ok(expected.is_none()) };
+    Ok(observation(drive, probe.clone(), before.after)? == *before)
 }
 
 /// Writes again, in order of addresses, what was written and not trimmed.
-fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<Workload> {
-    let mut held = Held::default();
-    for past in past(segments, sights) {
-        let segment = match past {
-            Past::Segment(segment) if segment.workload.reaches_the_drive() => segment,
-            Past::Segment(_) => continue,
-            Past::Sight(sight) => {
-                if let Look::Release { offset, bytes, .. } = sight.look {
-                    held.put(offset..offset + bytes, None);
+fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observation]) -> Vec<Workload> {
+    let mut ranges = WrittenRanges::default();
+    for history in history(segments, observations) {
+        let segment = match history {
+            PastStep::Segment(segment) if segment.workload.reaches_drive() => segment,
+            PastStep::Segment(_) => continue,
+            PastStep::Observation(observation) => {
+                if let Probe::Release { offset, bytes, .. } = observation.probe {
+                    ranges.put(offset..offset + bytes, None);
                 }
                 continue;
             }
@@ -160,41 +173,44 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], sights: &[Sight]) -> Vec<
                     .filter(|tally| usize::from(tally.stream) == index && tally.op == op);
                 of.map(|tally| tally.bytes).sum::<u64>()
             };
-            let region = stream.place.region().resolve(geometry.capacity, geometry.block);
+            let region = stream.pattern.region().resolve(geometry.capacity, geometry.block);
             let region = region.expect("a workload that ran fits its drive");
-            let part = |bytes: u64| match stream.place {
+            let part = |bytes: u64| match stream.pattern {
                 // One copy goes through its zone from the start; several each have a part of it.
-                Place::Forward(_) if segment.workload.lanes == 1 => {
+                AccessPattern::Sequential(_) if segment.workload.lanes == 1 => {
                     region.start..region.end.min(region.start.saturating_add(bytes))
                 }
                 _ => region.clone(),
             };
             let (written, trimmed) = (bytes(Op::Write), bytes(Op::Trim));
             if written > 0 {
-                held.put(part(written), Some(stream.data));
+                ranges.put(part(written), Some(stream.data));
             }
             if trimmed > 0 {
-                held.put(part(trimmed), None);
+                ranges.put(part(trimmed), None);
             }
         }
     }
     let mut workloads: Vec<Workload> =
-        held.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
+        ranges.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
     // What a recording has written lies within what it touches, and so does what was written for it beforehand.
-    let mut touched: Vec<&Recorded> = Vec::new();
-    for recorded in segments.iter().filter_map(|segment| segment.workload.recorded.as_deref()) {
-        if !touched.iter().any(|known| known.digest == recorded.digest && known.region == recorded.region) {
-            touched.push(recorded);
-            workloads.push(touch(recorded));
+    let mut touched: Vec<&ReplaySpec> = Vec::new();
+    for replay_spec in segments.iter().filter_map(|segment| segment.workload.replay_spec.as_deref()) {
+        if !touched
+            .iter()
+            .any(|known| known.digest == replay_spec.digest && known.region == replay_spec.region)
+        {
+            touched.push(replay_spec);
+            workloads.push(touch(replay_spec));
         }
     }
     workloads
 }
 
-fn touch(recorded: &Recorded) -> Workload {
-    let recorded = Recorded { pace: ReplayPace::Prepare, ..recorded.clone() };
+fn touch(replay_spec: &ReplaySpec) -> Workload {
+    let replay_spec = ReplaySpec { timing: ReplayTiming::Prepare, ..replay_spec.clone() };
     let name = "writing again what the recording touches";
-    Workload { recorded: Some(Box::new(recorded)), ..Workload::new(name, Until::default(), Vec::new()) }
+    Workload { replay_spec: Some(Box::new(replay_spec)), ..Workload::new(name, Until::default(), Vec::new()) }
 }
 
 fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload {
@@ -204,18 +220,23 @@ fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload 
     let bounds = [range.start, range.end, geometry.boundary.unwrap_or(0)];
     let block = bounds.iter().fold(BLOCK, |block, bound| block.min(1 << bound.trailing_zeros().min(31)));
     let bytes = range.end - range.start;
-    let stream =
-        Stream::closed(Mix::Only(Op::Write), block, Place::Forward(Region::bytes(range)), DEPTH, data);
+    let stream = Stream::closed(
+        Mix::Only(Op::Write),
+        block,
+        AccessPattern::Sequential(Region::bytes(range)),
+        DEPTH,
+        data,
+    );
     Workload::new("writing again what the run had written", Until::bytes(bytes), vec![stream])
 }
 
 /// What a drive holds: ranges that do not overlap, in order of addresses.
 #[derive(Default)]
-struct Held {
+struct WrittenRanges {
     ranges: Vec<(Range<u64>, DataClass)>,
 }
 
-impl Held {
+impl WrittenRanges {
     /// The range holds this from now on, or nothing.
     fn put(&mut self, range: Range<u64>, data: Option<DataClass>) {
         if range.is_empty() {
@@ -247,32 +268,32 @@ mod tests {
 
     #[test]
     fn neighbours_join_and_what_is_trimmed_is_gone() {
-        let mut held = Held::default();
-        held.put(0..10, Some(DataClass::Random));
-        held.put(10..20, Some(DataClass::Random));
-        held.put(30..40, Some(DataClass::Zero));
-        assert_eq!(held.ranges, [(0..20, DataClass::Random), (30..40, DataClass::Zero)]);
-        held.put(5..35, None);
-        assert_eq!(held.ranges, [(0..5, DataClass::Random), (35..40, DataClass::Zero)]);
+        let mut ranges = WrittenRanges::default();
+        ranges.put(0..10, Some(DataClass::Random));
+        ranges.put(10..20, Some(DataClass::Random));
+        ranges.put(30..40, Some(DataClass::Zero));
+        assert_eq!(ranges.ranges, [(0..20, DataClass::Random), (30..40, DataClass::Zero)]);
+        ranges.put(5..35, None);
+        assert_eq!(ranges.ranges, [(0..5, DataClass::Random), (35..40, DataClass::Zero)]);
     }
 
     proptest! {
         #[test]
         fn ranges_hold_what_a_plain_array_holds(puts in prop::collection::vec((0u64..60, 0u64..20, 0..3u8), 0..40)) {
-            let mut held = Held::default();
+            let mut ranges = WrittenRanges::default();
             let mut cells = [None; 80];
             for (start, length, what) in puts {
                 let data = [None, Some(DataClass::Random), Some(DataClass::Zero)][usize::from(what)];
-                held.put(start..start + length, data);
+                ranges.put(start..start + length, data);
                 cells[start as usize..(start + length) as usize].fill(data);
             }
             let mut shown = [None; 80];
-            for (range, data) in &held.ranges {
+            for (range, data) in &ranges.ranges {
                 prop_assert!(!range.is_empty());
                 shown[range.start as usize..range.end as usize].fill(Some(*data));
             }
             prop_assert_eq!(shown, cells);
-            prop_assert!(held.ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start));
+            prop_assert!(ranges.ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start));
         }
     }
 }

@@ -4,18 +4,18 @@ use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 
 use likenew_core::damage::Damage;
-use likenew_core::drive::{Drive, Lane, Need};
-use likenew_core::fault::Fault;
-use likenew_core::recorded::Recorded;
+use likenew_core::drive::{Drive, Lane, LaneRequirements};
+use likenew_core::lab_error::LabError;
 use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::replay_spec::ReplaySpec;
 use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::target::{Health, Target};
 use likenew_core::trace::TraceSource;
 use likenew_core::workload::Workload;
 
-use crate::course::Streams;
-use crate::issuer::Copy;
-use crate::lane::{LaneEnd, Share, run_lane};
+use crate::io_source::Streams;
+use crate::issuer::StreamCopy;
+use crate::lane::{LaneEnd, LaneShare, run_lane};
 use crate::replay::Replay;
 
 /// Makes one more recorder for every lane, beside the one that makes the segment.
@@ -24,15 +24,15 @@ pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
 /// Opens the recording that a workload names, at its start.
 ///
 /// It answers with a sentence where that can not be read, or is not the recording that is meant.
-pub type TraceOpener<'a> = dyn FnMut(&Recorded) -> Result<Box<dyn TraceSource>, String> + 'a;
+pub type TraceOpener<'a> = dyn FnMut(&ReplaySpec) -> Result<Box<dyn TraceSource>, String> + 'a;
 
 /// What came of a workload: the record of what was measured, and what ended it early, if the lab failed.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunResult {
     /// What was measured, until the fault if there was one.
     pub segment: Segment,
     /// The lab's failure.
-    pub fault: Option<Fault>,
+    pub lab_error: Option<LabError>,
 }
 
 /// Why a workload could not start.
@@ -43,7 +43,7 @@ pub enum RunError {
     Unfit(String),
     /// The drive could not be opened for it.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    LabError(#[from] LabError),
     /// Its recording can not be read, or is another one.
     #[error("{0}")]
     Recording(String),
@@ -52,13 +52,14 @@ pub enum RunError {
 /// Runs a workload of streams on `drive`.
 ///
 /// # Errors
-/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of [`Ran`].
+/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of [`RunResult`].
 pub fn run(
     drive: &mut dyn Drive,
     workload: &Workload,
     recorders: &mut RecorderMaker<'_>,
-) -> Result<Ran, RunError> {
-    let mut none = |recorded: &Recorded| Err(format!("the recording {} is not at hand here", recorded.trace));
+) -> Result<RunResult, RunError> {
+    let mut none =
+        |replay_spec: &ReplaySpec| Err(format!("the recording {} is not at hand here", replay_spec.trace));
     run_with(drive, workload, &mut none, recorders)
 }
 
@@ -71,8 +72,8 @@ pub fn run_with(
     workload: &Workload,
     traces: &mut TraceOpener<'_>,
     recorders: &mut RecorderMaker<'_>,
-) -> Result<Ran, RunError> {
-    drive.turn_to_old_files(workload.old_files)?;
+) -> Result<RunResult, RunError> {
+    drive.use_old_files(workload.old_files)?;
     workload.check(&drive.geometry()).map_err(RunError::Unfit)?;
     let count = workload.lanes.min(drive.lanes_max()).max(1);
     let shares = shares(workload, count);
@@ -82,57 +83,58 @@ pub fn run_with(
     } else {
         depth / workload.streams.len() as u32 * workload.depth()
     };
-    let course = Replay::of(workload, traces, &drive.geometry())?;
-    drive.reach(workload.access, workload.cold)?;
+    let source = Replay::open(workload, traces, &drive.geometry())?;
+    drive.prepare_access(workload.access, workload.cold)?;
     let counted_before = drive.counters();
-    let mut lanes = drive.lanes(&Need { lanes: count, depth, length_max: workload.length_max() })?;
+    let mut lanes =
+        drive.lanes(&LaneRequirements { lanes: count, depth, length_max: workload.length_max() })?;
     assert_eq!(lanes.len(), count as usize, "a drive opens as many lanes as it was asked for");
 
     let health_before = lanes[0].health();
     let extra: Vec<_> = lanes.iter().map(|_| recorders()).collect();
-    let (ends, replayed) = match course {
+    let (ends, replay_record) = match source {
         None => (run_lanes(&mut lanes, &shares, extra), None),
-        Some(course) => {
+        Some(source) => {
             let extra = extra.into_iter().next().expect("there is a recorder for each lane");
             let mut recorders = (SegmentRecorder::default(), extra);
-            let (end, replayed) = course.run(&mut *lanes[0], &shares[0], &mut recorders);
-            (vec![(recorders.0, end)], replayed)
+            let (end, replay_record) = source.run(&mut *lanes[0], &shares[0], &mut recorders);
+            (vec![(recorders.0, end)], replay_record)
         }
     };
     let mut ran = join(ends, workload);
     // A drive that hangs would not answer this, either.
-    let is_hung = matches!(ran.fault, Some(Fault::Hung(_)));
+    let is_hung = matches!(ran.lab_error, Some(LabError::Hung(_)));
     let health_after = if is_hung { Health::default() } else { lanes[0].health() };
     drop(lanes);
-    if let Some(Fault::Hung(hang)) = &mut ran.fault {
+    if let Some(LabError::Hung(hang)) = &mut ran.lab_error {
         hang.target = drive.identity().name;
     }
     ran.segment.health_before = health_before;
     ran.segment.health_after = health_after;
-    ran.segment.accounting = drive.accounting();
+    ran.segment.accounting = drive.flash_counters();
     // The lanes are gone, so everything that was in flight has been counted.
-    ran.segment.counted = counted_before.and_then(|before| Some(drive.counters()?.since(&before)));
-    ran.segment.replayed = replayed;
+    ran.segment.device_counters = counted_before.and_then(|before| Some(drive.counters()?.since(&before)));
+    ran.segment.replay_record = replay_record;
     Ok(ran)
 }
 
 /// What a lane has recorded, and how it ended.
-type Ended = (SegmentRecorder, LaneEnd);
+type LaneResult = (SegmentRecorder, LaneEnd);
 
 /// One lane runs on the caller's thread; more run on threads of their own that start together.
 fn run_lanes(
     lanes: &mut [Lane<'_>],
-    shares: &[Share<'_>],
+    shares: &[LaneShare<'_>],
     extra: Vec<Box<dyn Recorder + Send>>,
-) -> Vec<Ended> {
+) -> Vec<LaneResult> {
     let halt = AtomicBool::new(false);
     let start = Barrier::new(lanes.len());
     let (halt, start) = (&halt, &start);
-    let one = move |lane: &mut Lane<'_>, share: &Share<'_>, extra| {
+    let one = move |lane: &mut Lane<'_>, share: &LaneShare<'_>, extra| {
         let mut recorders = (SegmentRecorder::default(), extra);
         start.wait();
-        let course = |target: &dyn Target, began| Streams::new(share, target.geometry(), began);
-        let (end, _) = run_lane(&mut **lane, share, course, &mut recorders, halt);
+        let source = |target: &dyn Target, started_at| Streams::new(share, target.geometry(), started_at);
+        let (end, _) = run_lane(&mut **lane, share, source, &mut recorders, halt);
         (recorders.0, end)
     };
     let work = lanes.iter_mut().zip(shares).zip(extra);
@@ -147,35 +149,35 @@ fn run_lanes(
 }
 
 /// The first reason that is more than being done or being halted by another lane is the reason of the whole.
-fn join(ends: Vec<Ended>, workload: &Workload) -> Ran {
+fn join(ends: Vec<LaneResult>, workload: &Workload) -> RunResult {
     let mut stop = Stop::Reached;
-    let (mut fault, mut records) = (None, Vec::with_capacity(ends.len()));
+    let (mut lab_error, mut records) = (None, Vec::with_capacity(ends.len()));
     let mut damage: Option<Damage> = None;
     for (recorder, end) in ends {
         match (stop, end.stop) {
             (Stop::Reached, other) | (Stop::Interrupted, other @ Stop::Failed { .. }) => stop = other,
             _ => {}
         }
-        fault = fault.or(end.fault);
+        lab_error = lab_error.or(end.lab_error);
         records.push(recorder);
         if let Some(found) = end.damage {
             damage.get_or_insert_default().merge(found);
         }
     }
     let segment = Segment { damage, ..SegmentRecorder::join(records, workload, stop) };
-    Ran { segment, fault }
+    RunResult { segment, lab_error }
 }
 
 /// Deals the copies of all streams, and the bounds, out to the lanes.
-fn shares(workload: &Workload, lanes: u32) -> Vec<Share<'_>> {
+fn shares(workload: &Workload, lanes: u32) -> Vec<LaneShare<'_>> {
     let copies = workload.lanes;
     (0..lanes)
-        .map(|lane| Share {
+        .map(|lane| LaneShare {
             workload,
             copies: (0..copies)
                 .filter(|copy| copy % lanes == lane)
                 .flat_map(|copy| (0..workload.streams.len()).map(move |stream| (stream as u16, copy)))
-                .map(|(stream, copy)| Copy { stream, copy, copies })
+                .map(|(stream, copy)| StreamCopy { stream, copy, copies })
                 .collect(),
             ops: portion(workload.until.ops, lane, lanes),
             bytes: portion(workload.until.bytes, lane, lanes),

@@ -44,10 +44,10 @@ fn report(spec: &str) {
         ("RND4K Q32 write", load(Op::Write, true, 4096, 32, small)),
         ("RND512 Q1 write, whole", Load { span: capacity, ..load(Op::Write, true, 512, 1, small / 4) }),
     ] {
-        let before = drive.accounting().expect("a simulated drive has books");
+        let before = drive.flash_counters().expect("a simulated drive has books");
         let start = Instant::now();
         let rates = run(&mut drive, load);
-        let after = drive.accounting().expect("a simulated drive has books");
+        let after = drive.flash_counters().expect("a simulated drive has books");
         let host = (after.host_bytes_written - before.host_bytes_written) as f64;
         let flash = (after.flash_bytes_programmed - before.flash_bytes_programmed) as f64;
         println!(

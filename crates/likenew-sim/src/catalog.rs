@@ -66,10 +66,14 @@ pub fn catalog() -> &'static [Entry] {
 }
 
 /// The entry of a real drive by what it reports of itself; none where no entry is of that model and size, or more than one.
-pub fn sold_as(model: &str, capacity_bytes: u64) -> Option<&'static Entry> {
+pub fn by_reported_model(model: &str, capacity_bytes: u64) -> Option<&'static Entry> {
     let is_it = |entry: &&Entry| {
         let own = entry.model.capacity_bytes;
-        entry.model.sold.as_ref().is_some_and(|sold| sold.is(own, model, capacity_bytes))
+        entry
+            .model
+            .reported_models
+            .as_ref()
+            .is_some_and(|reported_models| reported_models.is(own, model, capacity_bytes))
     };
     let mut found = catalog().iter().filter(is_it);
     found.next().filter(|_| found.next().is_none())

@@ -1,7 +1,7 @@
 //! The contract between a simulated drive's lane and the mechanism behind it.
 
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Accounting, Wear};
+use likenew_core::drive::{FlashCounters, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
@@ -46,13 +46,13 @@ pub(crate) trait Device: Send {
     }
 
     /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos;
+    fn settle(&mut self, now: Nanos) -> Nanos;
 
-    /// What its mechanism holds, once it is [at rest](Self::come_to_rest): enough to make the same drive again.
+    /// What its mechanism holds, once it is [at rest](Self::settle): enough to make the same drive again.
     fn save(&self, now: Nanos) -> Vec<u8>;
 
     /// Its books: work since it was opened, and free blocks as of now.
-    fn accounting(&self) -> Accounting;
+    fn flash_counters(&self) -> FlashCounters;
 }
 
 /// Passes the named calls of a [`Device`] on to `self.inner` as they are: for what stands around a mechanism and changes some of its ways.
@@ -95,9 +95,9 @@ macro_rules! pass_on {
             self.inner.self_counts(now)
         }
     };
-    (@ come_to_rest) => {
-        fn come_to_rest(&mut self, now: Nanos) -> Nanos {
-            self.inner.come_to_rest(now)
+    (@ settle) => {
+        fn settle(&mut self, now: Nanos) -> Nanos {
+            self.inner.settle(now)
         }
     };
     (@ save) => {
@@ -105,9 +105,9 @@ macro_rules! pass_on {
             self.inner.save(now)
         }
     };
-    (@ accounting) => {
-        fn accounting(&self) -> likenew_core::drive::Accounting {
-            self.inner.accounting()
+    (@ flash_counters) => {
+        fn flash_counters(&self) -> likenew_core::drive::FlashCounters {
+            self.inner.flash_counters()
         }
     };
 }
@@ -120,7 +120,7 @@ pub(crate) struct SelfCounts {
     /// Times that it began to slow itself down against heat, and for how long it did in sum.
     pub(crate) throttled: Option<(u64, Nanos)>,
     /// What others than the host have done to it.
-    pub(crate) others: Counters,
+    pub(crate) neighbour_io: Counters,
     /// How long the host's processors have worked for it, where they do more than handing I/Os over.
     pub(crate) kernel: Option<Nanos>,
     /// How long a volume held back I/Os since there were too many of them, and since they were too long.
@@ -138,16 +138,23 @@ pub(crate) const MEDIUM_ERROR: Outcome = Outcome::Error(5);
 pub(crate) const NO_IO: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
 
 /// The books of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
-pub(crate) fn books(
+pub(crate) fn flash_counters(
     host_bytes_written: u64,
     flash_bytes_programmed: u64,
     erases: u64,
     free_blocks: u64,
     wear: Option<Wear>,
-) -> Accounting {
+) -> FlashCounters {
     let write_amplification = match host_bytes_written {
         0 => 1.0,
         host => flash_bytes_programmed as f64 / host as f64,
     };
-    Accounting { host_bytes_written, flash_bytes_programmed, erases, write_amplification, free_blocks, wear }
+    FlashCounters {
+        host_bytes_written,
+        flash_bytes_programmed,
+        erases,
+        write_amplification,
+        free_blocks,
+        wear,
+    }
 }

@@ -6,39 +6,39 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
     /// The text after `sim:` is not one.
-    #[error("\"{text}\" does not name a simulated drive: {why}")]
+    #[error("\"{text}\" does not name a simulated drive: {reason}")]
     Spec {
         /// What was typed.
         text: String,
         /// What is wrong with it and what would be right.
-        why: String,
+        reason: String,
     },
     /// A drive's file could not be read.
-    #[error("could not read the simulated drive {}: {source}; check the path, or name one of: {known}", .path.display())]
+    #[error("could not read the simulated drive {}: {source}; check the path, or name one of: {available}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// The system's answer.
         source: std::io::Error,
         /// The drives that need no file.
-        known: String,
+        available: String,
     },
     /// A snapshot could not be read back.
-    #[error("could not take up the snapshot {}: {why}", .path.display())]
+    #[error("could not take up the snapshot {}: {reason}", .path.display())]
     Snapshot {
         /// The file.
         path: PathBuf,
         /// What is wrong with it and what to do.
-        why: String,
+        reason: String,
     },
     /// A drive's file is not as it has to be.
-    #[error("{file}:{line}: {why}")]
+    #[error("{file}:{line}: {reason}")]
     Catalog {
         /// The file.
         file: String,
         /// The line, from 1.
         line: usize,
         /// The key, what was found there, and what is allowed.
-        why: String,
+        reason: String,
     },
 }

@@ -7,7 +7,7 @@ use crate::flash::page_map_parameters::PageMapParameters;
 use crate::make::{self, OVERWRITE_BYTES, past, with_cache, with_trim};
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::spec::Spec;
-use crate::state::{Past, State};
+use crate::state::{DriveTreatment, State};
 use crate::volume::volume_parameters::VolumeParameters;
 
 type Facts = Vec<(String, String)>;
@@ -44,7 +44,7 @@ pub(crate) fn caveat(model: &Model) -> String {
 
 /// What a flash drive has been through, in words.
 pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
-    let Past { fill, overwritten_share, age } = past(spec, flash);
+    let DriveTreatment { fill, overwritten_share, age } = past(spec, flash);
     let held = match (spec.state, fill > 0.0) {
         (State::New, false) => "new: erased, nothing written".into(),
         (State::New, true) => format!("new, then the first {} written once in order", percent(fill)),
@@ -130,7 +130,7 @@ fn slc_cache(layer: Layer, page_bytes: u64) -> Option<String> {
 }
 
 fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
-    let turns_per_minute = 60e9 / disk.platters.turn.0 as f64;
+    let turns_per_minute = 60e9 / disk.platters.revolution.0 as f64;
     let write_cache = match (disk.write_cache_bytes, spec.cache) {
         (0, Some(_)) => "off".into(),
         (0, None) => "none".into(),

@@ -5,30 +5,30 @@
 //! ([`disk`]: link, firmware, caches, arm, platters) or a network volume ([`volume`]: link, I/O credits, store); any of them may
 //! have [`faults`], and what is buffered meets the page cache of a [`host`] first. Each layer answers one question: given what arrives when, when is it
 //! done. New and used drives differ by their past alone, which the same layers make without time. The drives
-//! themselves are data: [`catalog`] lists those that are built in, each parameter with its source, and [`drawn`] draws any number of
+//! themselves are data: [`catalog`] lists those that are built in, each parameter with its source, and [`generator`] draws any number of
 //! them at random, whose insides ([`truth`]) an inference can be held against.
 //!
 //! This room never reads a clock or the system, opens no file, and knows no statistics. A drive holds the bytes that are
 //! written to it only when it is asked to, but for stamped sectors, which it always reads back. All its randomness comes from fixed seeds, so that the same I/Os always end at the same times.
 
-mod announced;
 mod catalog;
-mod curing;
 mod device;
 pub mod disk;
-pub mod drawn;
 mod error;
 mod event_queue;
 pub mod explain;
 mod facts;
 pub mod faults;
+mod fixing;
 pub mod flash;
+pub mod generator;
 pub mod host;
 mod host_link;
-mod looking;
+mod machine_facts;
 mod make;
 pub mod model;
 mod plain_contents;
+mod probing;
 mod section;
 mod sim_drive;
 pub mod situations;
@@ -41,10 +41,10 @@ mod timeline;
 pub mod truth;
 pub mod volume;
 
-pub use catalog::{Entry, catalog, sold_as};
+pub use catalog::{Entry, by_reported_model, catalog};
 pub use error::SimError;
 pub use host_link::LinkParameters;
-pub use section::Sourced;
+pub use section::SourceEntry;
 pub use sim_drive::SimDrive;
-pub use spec::{Named, Spec, settings};
+pub use spec::{Spec, SpecName, settings};
 pub use state::State;

@@ -4,15 +4,14 @@ use likenew_core::drive::{Identity, Kind};
 use likenew_core::trim::{Layer as TrimLayer, TrimPath};
 use likenew_core::units::Nanos;
 
-use crate::announced::Standing;
 use crate::device::Device;
 use crate::disk::disk_drive::DiskDrive;
 use crate::disk::disk_parameters::DiskParameters;
 use crate::facts;
-use crate::faults::fault_parameters::{
-    FaultParameters, NeighbourParameters, OutlierParameters, ThrottleParameters, TrimFault,
+use crate::faults::drive_faults::{
+    DriveFaults, NeighbourParameters, OutlierParameters, ThrottleParameters, TrimDefect,
 };
-use crate::faults::faulty::Faulty;
+use crate::faults::faulty_device::FaultyDevice;
 use crate::faults::neighbour::Neighbour;
 use crate::flash::compressing_map::CompressingMap;
 use crate::flash::flash_drive::FlashDrive;
@@ -21,13 +20,14 @@ use crate::flash::log_block::{Bast, BlockMap, Fast};
 use crate::flash::page_map::PageMap;
 use crate::flash::translation_layer::TranslationLayer;
 use crate::host::page_cache_parameters::PageCacheParameters;
+use crate::machine_facts::StaticFacts;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
 use crate::situations;
-use crate::situations::restored::Restored;
+use crate::situations::snapshot_restore::SnapshotRestore;
 use crate::spec::Spec;
 use crate::stamps::stamp_keeper::StampKeeper;
-use crate::state::{self, Past, State};
+use crate::state::{self, DriveTreatment, State};
 use crate::volume::network_volume::NetworkVolume;
 use crate::volume::volume_parameters::VolumeParameters;
 
@@ -49,20 +49,24 @@ pub(crate) fn drive(
     let faults = faults(spec, model);
     let (device, trims) = match &faults {
         None => {
-            let (inner, trims) = met_mechanism(spec, model, saved)?;
+            let (inner, trims) = mechanism_with_situations(spec, model, saved)?;
             (with_stamps(inner, spec.data, trims), trims)
         }
         Some(faults) => {
-            let books = saved.map(Faulty::unpack).transpose()?;
-            let (inner, trims) =
-                met_mechanism(spec, model, books.as_ref().map(|saved| saved.inner.as_slice()))?;
+            let saved_state = saved.map(FaultyDevice::unpack).transpose()?;
+            let (inner, trims) = mechanism_with_situations(
+                spec,
+                model,
+                saved_state.as_ref().map(|saved| saved.inner.as_slice()),
+            )?;
             let inner = with_neighbour(inner, faults, model);
             let inner = with_stamps(inner, spec.data, trims);
-            let device: Box<dyn Device> = Box::new(Faulty::new(faults.clone(), inner, books.as_ref()));
+            let device: Box<dyn Device> =
+                Box::new(FaultyDevice::new(faults.clone(), inner, saved_state.as_ref()));
             (device, trims)
         }
     };
-    let device = situations::above(&model.situations, device, model.capacity_bytes);
+    let device = situations::wrap_above(&model.situations, device, model.capacity_bytes);
     let identity = Identity {
         name: spec.text.clone(),
         kind: Kind::Simulated,
@@ -79,13 +83,13 @@ pub(crate) fn drive(
     let host = spec.memory.map_or(host, |bytes| host.with_bytes(bytes));
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
-    let standing = spec.facts.then(|| Standing::new(spec, own, model, &trim_path));
-    let drive = SimDrive::new(identity, trim_path, standing, carries_data, device, host, origin);
+    let static_facts = spec.facts.then(|| StaticFacts::new(spec, own, model, &trim_path));
+    let drive = SimDrive::new(identity, trim_path, static_facts, carries_data, device, host, origin);
     Ok(drive.with_free(spec.free(model.capacity_bytes)))
 }
 
 /// What is wrong with the drive that a spec asks for: what its file says, and what the spec says instead.
-pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<FaultParameters> {
+pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
     let says_any = spec.busy.is_some() || spec.outliers.is_some() || spec.throttle.is_some();
     if !says_any {
         return model.faults.clone();
@@ -101,7 +105,7 @@ pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<FaultParameters> {
     }
     if let Some(share) = spec.throttle {
         let bytes_per_s = (model.mechanism.link().bytes_per_s as f64 * share).max(1.0) as u64;
-        faults.throttle = Some(ThrottleParameters { every: THROTTLE_EVERY, span: THROTTLE, bytes_per_s });
+        faults.throttle = Some(ThrottleParameters { interval: THROTTLE_EVERY, span: THROTTLE, bytes_per_s });
     }
     Some(faults)
 }
@@ -116,7 +120,7 @@ const THROTTLE_EVERY: Nanos = Nanos::from_secs(4);
 const THROTTLE: Nanos = Nanos::from_secs(1);
 
 /// A mechanism that is shared with a neighbour, if it is one of the faults.
-fn with_neighbour(mechanism: Box<dyn Device>, faults: &FaultParameters, model: &Model) -> Box<dyn Device> {
+fn with_neighbour(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
     let Some(neighbour) = faults.neighbour else { return mechanism };
     let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
     Box::new(Neighbour::new(neighbour, mechanism, capacity))
@@ -133,12 +137,12 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
         evidence: evidence.to_owned(),
         remedy: None,
     };
-    let between = model.faults.as_ref().and_then(|faults| faults.trim).map(|fault| match fault {
-        TrimFault::Hidden => TrimLayer {
+    let between = model.faults.as_ref().and_then(|faults| faults.trim).map(|defect| match defect {
+        TrimDefect::Hidden => TrimLayer {
             remedy: Some("connect the drive without it".to_owned()),
             ..layer("bridge", false, "it announces no TRIM, whatever the drive behind it has")
         },
-        TrimFault::Dropped => layer("bridge", true, "it announces TRIM"),
+        TrimDefect::Dropped => layer("bridge", true, "it announces TRIM"),
     });
     let says = if trims { "it announces TRIM" } else { "it announces no TRIM" };
     let kind = if matches!(model.mechanism, Mechanism::Volume(_)) { "volume" } else { "drive" };
@@ -148,7 +152,7 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
     });
     let layers = crypt.into_iter().chain(between).chain([layer(kind, trims, says)]).collect();
     let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
-    TrimPath { layers, at_once: None, rotates, medium_bytes: Some(model.capacity_bytes) }
+    TrimPath { layers, immediate: None, rotates, medium_bytes: Some(model.capacity_bytes) }
 }
 
 /// A mechanism that keeps no data remembers stamps at least.
@@ -160,18 +164,18 @@ fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box
 }
 
 /// The mechanism and what lies right around it.
-fn met_mechanism(
+fn mechanism_with_situations(
     spec: &Spec,
     model: &Model,
     saved: Option<&[u8]>,
 ) -> Result<(Box<dyn Device>, bool), String> {
-    let is_restored = model.situations.restored == Some(true);
-    let restored = saved.filter(|_| is_restored).map(Restored::unpack).transpose()?;
-    let saved = restored.as_ref().map_or(saved, |restored| Some(&restored.inner));
+    let is_restored = model.situations.from_snapshot == Some(true);
+    let from_snapshot = saved.filter(|_| is_restored).map(SnapshotRestore::unpack).transpose()?;
+    let saved = from_snapshot.as_ref().map_or(saved, |from_snapshot| Some(&from_snapshot.inner));
     let (inner, trims) = mechanism(spec, model, saved)?;
     let capacity = model.faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
     let capacity = capacity.unwrap_or(model.capacity_bytes);
-    Ok((situations::below(&model.situations, inner, capacity, restored.as_ref()), trims))
+    Ok((situations::wrap_below(&model.situations, inner, capacity, from_snapshot.as_ref()), trims))
 }
 
 /// The mechanism without its faults, and whether TRIM does anything.
@@ -219,22 +223,22 @@ pub(crate) fn with_cache(spec: &Spec, parameters: DiskParameters) -> DiskParamet
 fn flash_device(
     layer: Layer,
     parameters: FlashParameters,
-    past: Past,
+    past: DriveTreatment,
     saved: Option<&[u8]>,
 ) -> Result<Box<dyn Device>, String> {
     match layer {
-        Layer::Page(page) => around(|| PageMap::new(page), parameters, past, saved),
-        Layer::Compressing(map) => around(|| CompressingMap::new(map), parameters, past, saved),
-        Layer::Block(block) => around(|| BlockMap::new(block), parameters, past, saved),
-        Layer::Bast(bast) => around(|| Bast::new(bast), parameters, past, saved),
-        Layer::Fast(fast) => around(|| Fast::new(fast), parameters, past, saved),
+        Layer::Page(page) => wrap_mechanism(|| PageMap::new(page), parameters, past, saved),
+        Layer::Compressing(map) => wrap_mechanism(|| CompressingMap::new(map), parameters, past, saved),
+        Layer::Block(block) => wrap_mechanism(|| BlockMap::new(block), parameters, past, saved),
+        Layer::Bast(bast) => wrap_mechanism(|| Bast::new(bast), parameters, past, saved),
+        Layer::Fast(fast) => wrap_mechanism(|| Fast::new(fast), parameters, past, saved),
     }
 }
 
-fn around<L: TranslationLayer + 'static>(
+fn wrap_mechanism<L: TranslationLayer + 'static>(
     new: impl FnOnce() -> L,
     parameters: FlashParameters,
-    past: Past,
+    past: DriveTreatment,
     saved: Option<&[u8]>,
 ) -> Result<Box<dyn Device>, String> {
     Ok(match saved {
@@ -244,12 +248,12 @@ fn around<L: TranslationLayer + 'static>(
 }
 
 /// What a flash drive went through before it is opened.
-pub(crate) fn past(spec: &Spec, flash: &FlashModel) -> Past {
+pub(crate) fn past(spec: &Spec, flash: &FlashModel) -> DriveTreatment {
     let (fill, overwritten_share) = match spec.state {
         State::New => (0.0, 0.0),
         State::Used => (1.0, flash.overwritten_share),
     };
-    Past { fill: spec.fill.unwrap_or(fill), overwritten_share, age: spec.age }
+    DriveTreatment { fill: spec.fill.unwrap_or(fill), overwritten_share, age: spec.age }
 }
 
 fn disk_with_past(parameters: DiskParameters, spec: &Spec, model: &Model) -> DiskDrive {

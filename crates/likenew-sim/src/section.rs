@@ -9,7 +9,7 @@ use crate::error::SimError;
 
 /// A value of a drive's file and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Sourced {
+pub struct SourceEntry {
     /// The key, such as `nand.program_ns`.
     pub key: String,
     /// The value as it is spelled in the file.
@@ -18,7 +18,7 @@ pub struct Sourced {
     pub source: String,
 }
 
-impl Sourced {
+impl SourceEntry {
     /// Whether nothing better is known of it.
     pub fn is_assumed(&self) -> bool {
         self.source.contains("assumed")
@@ -33,10 +33,10 @@ pub(crate) struct Text<'a> {
 }
 
 impl Text<'_> {
-    pub(crate) fn error(&self, at: usize, why: impl Into<String>) -> SimError {
+    pub(crate) fn error(&self, at: usize, reason: impl Into<String>) -> SimError {
         let line =
             1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
-        SimError::Catalog { file: self.file.to_owned(), line, why: why.into() }
+        SimError::Catalog { file: self.file.to_owned(), line, reason: reason.into() }
     }
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    pub(crate) fn error(&self, why: impl Into<String>) -> SimError {
-        self.text.error(self.at, why)
+    pub(crate) fn error(&self, reason: impl Into<String>) -> SimError {
+        self.text.error(self.at, reason)
     }
 }
 
@@ -59,9 +59,9 @@ pub(crate) struct Section<'a> {
     name: String,
     at: usize,
     entries: DeTable<'a>,
-    known: Vec<&'static str>,
+    keys: Vec<&'static str>,
     /// Every value taken, in the order of taking.
-    pub(crate) sources: Vec<Sourced>,
+    pub(crate) sources: Vec<SourceEntry>,
 }
 
 impl<'a> Section<'a> {
@@ -76,7 +76,7 @@ impl<'a> Section<'a> {
 
     fn new(text: Text<'a>, name: String, table: Spanned<DeTable<'a>>) -> Self {
         let at = table.span().start;
-        Self { text, name, at, entries: table.into_inner(), known: Vec::new(), sources: Vec::new() }
+        Self { text, name, at, entries: table.into_inner(), keys: Vec::new(), sources: Vec::new() }
     }
 
     /// A table within this one.
@@ -96,7 +96,7 @@ impl<'a> Section<'a> {
     }
 
     /// A whole number with its source.
-    pub(crate) fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
+    pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());
         self.value(key, &allowed, |value| match value {
             DeValue::Integer(number) => parse_whole(number).filter(|number| range.contains(number)),
@@ -105,18 +105,18 @@ impl<'a> Section<'a> {
     }
 
     /// A whole number that may be absent.
-    pub(crate) fn whole_or_none(
+    pub(crate) fn integer_or_none(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
     ) -> Result<Option<u64>, SimError> {
-        if self.has(key) { self.whole(key, range).map(Some) } else { Ok(None) }
+        if self.has(key) { self.integer(key, range).map(Some) } else { Ok(None) }
     }
 
     /// A count that fits 32 bits.
     pub(crate) fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Result<u32, SimError> {
         let range = u64::from(*range.start())..=u64::from(*range.end());
-        self.whole(key, range).map(|number| u32::try_from(number).expect("the range fits 32 bits"))
+        self.integer(key, range).map(|number| u32::try_from(number).expect("the range fits 32 bits"))
     }
 
     /// A number with its source.
@@ -154,7 +154,7 @@ impl<'a> Section<'a> {
         key: &'static str,
         words: &[&str],
     ) -> Result<Option<usize>, SimError> {
-        self.known.push(key);
+        self.keys.push(key);
         if self.entries.contains_key(key) { self.choice(key, words).map(Some) } else { Ok(None) }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Section<'a> {
         allowed: &str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, SimError> {
-        self.known.push(key);
+        self.keys.push(key);
         if !self.entries.contains_key(key) {
             return Ok(None);
         }
@@ -195,21 +195,21 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses what nobody has taken.
-    pub(crate) fn finish(self) -> Result<Vec<Sourced>, SimError> {
+    pub(crate) fn finish(self) -> Result<Vec<SourceEntry>, SimError> {
         match self.entries.keys().next() {
             None => Ok(self.sources),
             Some(key) => {
                 let place = if self.name.is_empty() { "the file".into() } else { format!("[{}]", self.name) };
-                let known = self.known.join(", ");
-                let why = format!("{place} has no key {}: it takes {known}", key.get_ref());
-                Err(self.text.error(key.span().start, why))
+                let known = self.keys.join(", ");
+                let reason = format!("{place} has no key {}: it takes {known}", key.get_ref());
+                Err(self.text.error(key.span().start, reason))
             }
         }
     }
 
     /// An error about this table as a whole.
-    pub(crate) fn error(&self, why: impl Into<String>) -> SimError {
-        self.site().error(why)
+    pub(crate) fn error(&self, reason: impl Into<String>) -> SimError {
+        self.site().error(reason)
     }
 
     /// Where this table stands.
@@ -237,27 +237,27 @@ impl<'a> Section<'a> {
             return Err(self.text.error(at, format!("{path} takes value and source only: write {form}")));
         };
         let Some(source) = line(source.get_ref()) else {
-            let why = format!("the source of {path} is no text of 1 to 200 characters");
-            return Err(self.text.error(at, why));
+            let reason = format!("the source of {path} is no text of 1 to 200 characters");
+            return Err(self.text.error(at, reason));
         };
         let spelled = spell(value.get_ref());
         let Some(read) = read(value.get_ref()) else {
-            let why = format!("{path} is {spelled}: it takes {allowed}");
-            return Err(self.text.error(value.span().start, why));
+            let reason = format!("{path} is {spelled}: it takes {allowed}");
+            return Err(self.text.error(value.span().start, reason));
         };
-        self.sources.push(Sourced { key: path, value: spelled, source: source.to_owned() });
+        self.sources.push(SourceEntry { key: path, value: spelled, source: source.to_owned() });
         Ok(read)
     }
 
     /// Whether a key that may be absent is there.
     fn has(&mut self, key: &'static str) -> bool {
-        self.known.push(key);
+        self.keys.push(key);
         self.entries.contains_key(key)
     }
 
     fn take(&mut self, key: &'static str) -> Option<Spanned<DeValue<'a>>> {
-        if !self.known.contains(&key) {
-            self.known.push(key);
+        if !self.keys.contains(&key) {
+            self.keys.push(key);
         }
         self.entries.remove(key)
     }

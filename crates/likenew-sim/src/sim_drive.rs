@@ -5,34 +5,34 @@ use std::ops::Range;
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Accounting, Drive, Identity, Lane, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Drive, FlashCounters, Identity, Lane, LaneRequirements};
 use likenew_core::io::{Completion, Io, Op, Slot};
-use likenew_core::look::{Look, Seen};
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Clock, Geometry, Health, Target};
 use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
-use crate::announced::Standing;
 use crate::device::{Device, NO_IO, SelfCounts};
-use crate::host::counted::Counted;
+use crate::host::counting_device::CountingDevice;
 use crate::host::page_cache::PageCache;
 use crate::host::page_cache_parameters::PageCacheParameters;
-use crate::looking;
+use crate::machine_facts::StaticFacts;
+use crate::probing;
 use crate::snapshot::{self, Header, VERSION};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
 pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
-    device: Counted,
+    device: CountingDevice,
     /// What the host has in front of it, once something was buffered.
     cache: Option<PageCache>,
     host: PageCacheParameters,
     /// What its layers announce.
     trim_path: TrimPath,
     /// What a machine would show of it, if it shows anything.
-    standing: Option<Standing>,
+    static_facts: Option<StaticFacts>,
     /// What no file of its owner lies on.
     free: Range<u64>,
     now: Nanos,
@@ -51,7 +51,7 @@ impl SimDrive {
     pub(crate) fn new(
         identity: Identity,
         trim_path: TrimPath,
-        standing: Option<Standing>,
+        static_facts: Option<StaticFacts>,
         carries_data: bool,
         mut device: Box<dyn Device>,
         host: PageCacheParameters,
@@ -69,13 +69,13 @@ impl SimDrive {
         if carries_data && !device.keeps_data() {
             device.keep_data();
         }
-        let device = Counted::new(device);
+        let device = CountingDevice::new(device);
         Self {
             identity,
             geometry,
             device,
             trim_path,
-            standing,
+            static_facts,
             free: 0..0,
             cache: None,
             host,
@@ -95,8 +95,8 @@ impl SimDrive {
     }
 
     /// What a machine would show of it, if it shows anything.
-    pub(crate) fn standing(&self) -> Option<&Standing> {
-        self.standing.as_ref()
+    pub(crate) fn static_facts(&self) -> Option<&StaticFacts> {
+        self.static_facts.as_ref()
     }
 
     /// The same drive with this free of files.
@@ -133,7 +133,7 @@ impl SimDrive {
     }
 
     /// The same drive under another name: one that was saved, as a user names it now.
-    pub(crate) fn named(mut self, name: &str) -> Self {
+    pub(crate) fn with_name(mut self, name: &str) -> Self {
         self.identity.name = name.to_owned();
         self.identity.facts.push(("saved as".to_owned(), self.origin.spec.clone()));
         self
@@ -146,7 +146,7 @@ impl SimDrive {
     /// It could not be written to `out`.
     pub fn save(&mut self, out: impl Write) -> io::Result<()> {
         self.make_cold();
-        self.now = self.device.device_mut().come_to_rest(self.now);
+        self.now = self.device.device_mut().settle(self.now);
         let Origin { spec, text } = self.origin.clone();
         let state = self.device.device().save(self.now);
         snapshot::write(&Header { version: VERSION.into(), spec, text }, &state, out)
@@ -209,15 +209,15 @@ impl Drive for SimDrive {
         1
     }
 
-    fn reach(&mut self, access: Access, cold: bool) -> Result<(), Fault> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
         let name = &self.identity.name;
         if access == Access::Null {
-            return Err(Fault::Unsuitable(format!(
+            return Err(LabError::Unsuitable(format!(
                 "{name} is a simulated drive, on whose clock the instrument costs nothing: nothing is measured with access null"
             )));
         }
         if access == Access::Buffered && self.geometry.carries_data {
-            return Err(Fault::Unsuitable(format!(
+            return Err(LabError::Unsuitable(format!(
                 "{name} holds the bytes that are written to it, and the simulated page cache does not: leave out data=on, or                  measure it with direct I/O"
             )));
         }
@@ -234,20 +234,25 @@ impl Drive for SimDrive {
     }
 
     fn counters(&mut self) -> Option<Counters> {
-        self.standing.as_ref()?;
-        let SelfCounts { others, kernel, .. } = self.self_counts();
+        self.static_facts.as_ref()?;
+        let SelfCounts { neighbour_io, kernel, .. } = self.self_counts();
         // A kernel counts what all of its programs do.
-        let others =
-            Counters { discards: Some(0), bytes_discarded: Some(0), flushes: Some(0), kernel, ..others };
-        Some(self.device.counters(self.now).plus(&others))
+        let neighbour_io = Counters {
+            discards: Some(0),
+            bytes_discarded: Some(0),
+            flushes: Some(0),
+            kernel,
+            ..neighbour_io
+        };
+        Some(self.device.counters(self.now).plus(&neighbour_io))
     }
 
     /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in
     /// the host.
-    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
         if need.lanes != 1 {
             let name = &self.identity.name;
-            return Err(Fault::Unsuitable(format!(
+            return Err(LabError::Unsuitable(format!(
                 "{name} is a simulated drive with one clock and one lane: ask for 1 lane and a greater depth, not for {} lanes",
                 need.lanes
             )));
@@ -267,14 +272,14 @@ impl Drive for SimDrive {
         Ok(vec![Box::new(lane)])
     }
 
-    fn look(&mut self, look: &Look) -> Result<Seen, Fault> {
-        looking::look(self, look)
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+        probing::probe(self, probe)
     }
 
     /// Bytes written, programmed and erased since the drive was opened: the making of its state does not count. Free
     /// blocks are those of now. A disk has neither erasures nor free blocks.
-    fn accounting(&self) -> Option<Accounting> {
-        Some(self.device.device().accounting())
+    fn flash_counters(&self) -> Option<FlashCounters> {
+        Some(self.device.device().flash_counters())
     }
 }
 
@@ -305,7 +310,7 @@ impl Target for SimLane<'_> {
         room(&mut self.buffers[slot.index()], self.length_max)
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, Fault> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
         for io in batch {
             check(io, &self.drive.geometry);
             let in_flight = &mut self.in_flight[io.slot.index()];
@@ -324,7 +329,7 @@ impl Target for SimLane<'_> {
         Ok(self.drive.now)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), Fault> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
         let before = done.len();
         self.drive.wait(until, self.in_flight_count, done);
         for completion in &done[before..] {
@@ -349,8 +354,8 @@ impl Target for SimLane<'_> {
         self.drive.next_at()
     }
 
-    fn accounting(&self) -> Option<Accounting> {
-        Drive::accounting(self.drive)
+    fn flash_counters(&self) -> Option<FlashCounters> {
+        Drive::flash_counters(self.drive)
     }
 }
 

@@ -9,7 +9,7 @@ use likenew_core::units::amount;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Mechanism, Model};
-use crate::situations::restored::CHUNK_BYTES;
+use crate::situations::snapshot_restore::CHUNK_BYTES;
 
 const MAGIC: &[u8] = b"likenew drive snapshot\n";
 /// The time that compression takes is less than that of writing what it saves.
@@ -151,11 +151,11 @@ mod tests {
         let mut bomb = Vec::new();
         write(&header(), &vec![0; 64 << 20], &mut bomb).unwrap();
         assert!(bomb.len() < 64 << 10, "{}", bomb.len());
-        let why = read(&bomb).unwrap_err();
+        let reason = read(&bomb).unwrap_err();
         assert!(
-            why.contains("unpacks to more than 10.0 KB, and no drive of its model holds more")
-                || why.contains("unpacks to more than 9.77 KiB"),
-            "{why}"
+            reason.contains("unpacks to more than 10.0 KB, and no drive of its model holds more")
+                || reason.contains("unpacks to more than 9.77 KiB"),
+            "{reason}"
         );
     }
 

@@ -1,4 +1,4 @@
-//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:drawn-17?…`, or `sim:FILE.toml?…`.
+//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or `sim:FILE.toml?…`.
 
 use std::io;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use crate::catalog::{Entry, catalog};
-use crate::drawn::{self, drawn};
 use crate::error::SimError;
 use crate::explain;
 use crate::explain::explanation::Explanation;
+use crate::generator::{self, generate};
 use crate::make;
 use crate::model::{Mechanism, Model};
 use crate::sim_drive::SimDrive;
@@ -24,7 +24,7 @@ pub struct Spec {
     /// As the user typed it.
     pub text: String,
     /// Which drive.
-    pub drive: Named,
+    pub drive: SpecName,
     /// Its past.
     pub state: State,
     /// The share of its addresses that hold data, `0 ..= 1`; if not said, none of a new drive and all of a used one.
@@ -55,11 +55,11 @@ pub struct Spec {
 
 /// How a simulated drive is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum SpecName {
     /// A drive of the catalogue.
     Catalog(String),
     /// The drive that is drawn from this seed.
-    Drawn(u64),
+    Generated(u64),
     /// A file of the same form.
     File(PathBuf),
     /// A drive that was saved.
@@ -70,7 +70,7 @@ const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, deleted=0..1 (of
 
 /// All settings of a target, each with an example, for people.
 pub fn settings() -> String {
-    let situations = Situations::expected();
+    let situations = Situations::known_settings();
     format!("{QUERY_EXPECTED}, {situations} and facts=off (the system tells nothing of it)")
 }
 
@@ -81,23 +81,23 @@ impl Spec {
     /// It does not start with `sim:`, the catalogue has no such name, or a setting is unknown, repeated or out of range;
     /// the error says what would be right.
     pub fn parse(text: &str) -> Result<Self, SimError> {
-        let bad = |why: String| SimError::Spec { text: text.to_owned(), why };
+        let bad = |reason: String| SimError::Spec { text: text.to_owned(), reason };
         let rest = text
             .strip_prefix("sim:")
             .ok_or_else(|| bad("write sim:NAME, sim:FILE.toml or sim:FILE.snapshot".into()))?;
         let (name, query) = rest.split_once('?').map_or((rest, None), |(name, query)| (name, Some(query)));
         let drive = if name.ends_with(".snapshot") {
-            Named::Snapshot(name.into())
+            SpecName::Snapshot(name.into())
         } else if name.ends_with(".toml") || name.contains('/') {
-            Named::File(name.into())
-        } else if let Some(seed) = name.strip_prefix(drawn::PREFIX) {
-            Named::Drawn(seed.parse().map_err(|_| {
+            SpecName::File(name.into())
+        } else if let Some(seed) = name.strip_prefix(generator::PREFIX) {
+            SpecName::Generated(seed.parse().map_err(|_| {
                 bad(format!(
-                    "\"{seed}\" is no seed: sim:drawn-N takes a whole number from 0, such as sim:drawn-17"
+                    "\"{seed}\" is no seed: sim:generated-N takes a whole number from 0, such as sim:generated-17"
                 ))
             })?)
         } else if catalog().iter().any(|entry| entry.name == name) {
-            Named::Catalog(name.to_owned())
+            SpecName::Catalog(name.to_owned())
         } else {
             return Err(bad(unknown_name(name)));
         };
@@ -120,29 +120,29 @@ impl Spec {
         };
         let says_state =
             query.is_some_and(|query| query.split('&').any(|setting| setting.starts_with("state=")));
-        if let Named::Drawn(seed) = spec.drive
+        if let SpecName::Generated(seed) = spec.drive
             && !says_state
         {
-            for setting in drawn(seed).state.split('&').filter(|setting| !setting.is_empty()) {
+            for setting in generate(seed).state.split('&').filter(|setting| !setting.is_empty()) {
                 spec.set(setting).expect("a drawn state is a query");
             }
         }
-        let mut seen = Vec::new();
+        let mut visited = Vec::new();
         for setting in query.into_iter().flat_map(|query| query.split('&')) {
             let key = spec.set(setting).map_err(bad)?;
-            if seen.contains(&key) {
+            if visited.contains(&key) {
                 return Err(bad(format!("{key} is set twice")));
             }
-            seen.push(key);
+            visited.push(key);
         }
-        if spec.deleted > spec.filled() {
+        if spec.deleted > spec.filled_share() {
             return Err(bad(format!(
                 "deleted is {} of the drive, and only {} of it ever held data: give less",
                 spec.deleted,
-                spec.filled()
+                spec.filled_share()
             )));
         }
-        if matches!(spec.drive, Named::Snapshot(_)) && !seen.is_empty() {
+        if matches!(spec.drive, SpecName::Snapshot(_)) && !visited.is_empty() {
             return Err(bad(
                 "a drive that was saved is in its state already: leave out what follows the ?".into()
             ));
@@ -154,21 +154,21 @@ impl Spec {
     /// without any flash) and nothing else that was set; none of a drive that was saved.
     pub fn as_new(&self) -> Option<Self> {
         let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
-        let is_saved = matches!(self.drive, Named::Snapshot(_));
+        let is_saved = matches!(self.drive, SpecName::Snapshot(_));
         let deleted = if self.deleted > 0.0 { format!("&deleted={}", self.deleted) } else { String::new() };
-        let text = format!("{name}?state=new&fill={}{deleted}", self.filled());
+        let text = format!("{name}?state=new&fill={}{deleted}", self.filled_share());
         (!is_saved).then(|| Self::parse(&text).expect("a name that was read is read again"))
     }
 
     /// The share of its addresses that holds data as far as the drive knows.
-    pub fn filled(&self) -> f64 {
+    pub fn filled_share(&self) -> f64 {
         self.fill.unwrap_or(if self.state == State::Used { 1.0 } else { 0.0 })
     }
 
     /// The share of its addresses that holds files.
     pub fn in_use(&self) -> f64 {
         // Shares are typed with few digits, and so is what is left.
-        ((self.filled() - self.deleted) * 1e9).round() / 1e9
+        ((self.filled_share() - self.deleted) * 1e9).round() / 1e9
     }
 
     /// What holds no file, of so many bytes: whole MiB at the end.
@@ -192,8 +192,8 @@ impl Spec {
             ("cache", "on") => self.cache = Some(true),
             ("cache", "off") => self.cache = Some(false),
             ("memory", size) => self.memory = Some(memory(size)?),
-            ("busy", ios) => self.busy = Some(whole(key, ios, 1..=1_000_000)?),
-            ("outliers", ios) => self.outliers = Some(u64::from(whole(key, ios, 2..=u32::MAX)?)),
+            ("busy", ios) => self.busy = Some(integer(key, ios, 1..=1_000_000)?),
+            ("outliers", ios) => self.outliers = Some(u64::from(integer(key, ios, 2..=u32::MAX)?)),
             ("throttle", share) => match share.parse::<f64>() {
                 Ok(share) if (0.001..1.0).contains(&share) => self.throttle = Some(share),
                 _ => {
@@ -229,12 +229,12 @@ impl Spec {
     /// The file can not be read, or is not as it has to be.
     pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Model, SimError> {
         match &self.drive {
-            Named::Catalog(name) => Ok(entry(name).model.clone()),
-            Named::Drawn(seed) => drawn(*seed).model(),
-            Named::File(path) => Ok(read_text(path, read_file)?.1),
-            Named::Snapshot(path) => {
+            SpecName::Catalog(name) => Ok(entry(name).model.clone()),
+            SpecName::Generated(seed) => generate(*seed).model(),
+            SpecName::File(path) => Ok(read_text(path, read_file)?.1),
+            SpecName::Snapshot(path) => {
                 let bytes = read(path, read_file)?;
-                let (header, _) = snapshot::read_header(&bytes).map_err(refused(path))?;
+                let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
                 Model::parse(&path.display().to_string(), &header.text)
             }
         }
@@ -245,13 +245,13 @@ impl Spec {
     /// # Errors
     /// The same as for [`model`](Self::model).
     pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
-        let Named::Snapshot(path) = &self.drive else {
+        let SpecName::Snapshot(path) = &self.drive else {
             let model = self.model(read_file)?;
             self.check_settings(&model)?;
             return Ok(explain::explain(self, &model));
         };
         let bytes = read(path, read_file)?;
-        let (header, _) = snapshot::read_header(&bytes).map_err(refused(path))?;
+        let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
         let model = Model::parse(&path.display().to_string(), &header.text)?;
         // Its past is told in the words of the spec that it was made by.
         let made = Self { text: self.text.clone(), ..Self::parse(&header.spec)? };
@@ -264,31 +264,31 @@ impl Spec {
     /// The same as for [`model`](Self::model), or the drive has no write cache to switch.
     pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<SimDrive, SimError> {
         match &self.drive {
-            Named::Catalog(name) => {
+            SpecName::Catalog(name) => {
                 let entry = entry(name);
                 self.new_drive(&entry.model, entry.text.to_owned())
             }
-            Named::Drawn(seed) => {
-                let drawn = drawn(*seed);
+            SpecName::Generated(seed) => {
+                let drawn = generate(*seed);
                 self.new_drive(&drawn.model()?, drawn.file)
             }
-            Named::File(path) => {
+            SpecName::File(path) => {
                 let (text, model) = read_text(path, read_file)?;
                 self.new_drive(&model, text)
             }
-            Named::Snapshot(path) => {
+            SpecName::Snapshot(path) => {
                 let bytes = read(path, read_file)?;
-                let (header, state) = snapshot::read_header(&bytes).map_err(refused(path))?;
+                let (header, state) = snapshot::read_header(&bytes).map_err(read_error(path))?;
                 let model = Model::parse(&path.display().to_string(), &header.text)?;
                 // Its past is told in the words of the spec that it was made by.
                 let made = Self::parse(&header.spec)?;
                 // Where faults change bytes, the mechanism keeps them, too.
                 let keeps_data = made.data || make::faults(&made, &model).is_some();
                 let most = snapshot::state_bytes_max(&model, keeps_data);
-                let state = snapshot::read_state(state, most).map_err(refused(path))?;
+                let state = snapshot::read_state(state, most).map_err(read_error(path))?;
                 make::drive(&made, &model, header.text, Some(&state))
-                    .map_err(refused(path))
-                    .map(|drive| drive.named(&self.text))
+                    .map_err(read_error(path))
+                    .map(|drive| drive.with_name(&self.text))
             }
         }
     }
@@ -296,7 +296,7 @@ impl Spec {
     /// Refuses what was typed and would have no effect on this drive.
     fn check_settings(&self, model: &Model) -> Result<(), SimError> {
         let checked = self.situations.check(model).and_then(|()| self.impossible(model).map_or(Ok(()), Err));
-        checked.map_err(|why| SimError::Spec { text: self.text.clone(), why })
+        checked.map_err(|reason| SimError::Spec { text: self.text.clone(), reason })
     }
 
     /// Why a setting can do nothing on this drive, if one cannot.
@@ -322,7 +322,7 @@ impl Spec {
                 "data on the {name} is read alike however old it is: leave age= out, or take one of {others}, or a file with [ageing]"
             ));
         }
-        (self.types("age") && self.filled() == 0.0).then(|| {
+        (self.types("age") && self.filled_share() == 0.0).then(|| {
             "age says how long ago its data was written, and it holds none: add fill=0.8 or state=used".into()
         })
     }
@@ -335,13 +335,13 @@ impl Spec {
 
     /// The drive's file with what this says that it meets.
     pub(crate) fn in_situation(&self, model: &Model) -> Model {
-        self.situations.over(&model.situations).apply(model)
+        self.situations.merge_with(&model.situations).apply(model)
     }
 
     /// A drive whose past is made.
     fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
         self.check_settings(model)?;
-        let bad = |why| SimError::Spec { text: self.text.clone(), why };
+        let bad = |reason| SimError::Spec { text: self.text.clone(), reason };
         make::drive(self, model, text, None).map_err(bad)
     }
 }
@@ -353,7 +353,7 @@ fn memory(size: &str) -> Result<u64, String> {
     fits.ok_or_else(|| format!("memory is \"{size}\": it takes a size from 1MiB to 16TiB, such as 8GiB"))
 }
 
-fn whole(key: &str, text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
+fn integer(key: &str, text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
     let (least, most) = (range.start(), range.end());
     let number = text.parse().ok().filter(|number| range.contains(number));
     number.ok_or_else(|| format!("{key} is \"{text}\": it takes a whole number from {least} to {most}"))
@@ -368,7 +368,7 @@ fn read(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result
     read_file(path).map_err(|source| SimError::Read {
         path: path.to_owned(),
         source,
-        known: names().join(", "),
+        available: names().join(", "),
     })
 }
 
@@ -379,14 +379,14 @@ fn read_text(
     let text = String::from_utf8(read(path, read_file)?).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        SimError::Catalog { file: path.display().to_string(), line, why: "this is no text".into() }
+        SimError::Catalog { file: path.display().to_string(), line, reason: "this is no text".into() }
     })?;
     let model = Model::parse(&path.display().to_string(), &text)?;
     Ok((text, model))
 }
 
-fn refused(path: &Path) -> impl Fn(String) -> SimError + '_ {
-    move |why| SimError::Snapshot { path: path.to_owned(), why }
+fn read_error(path: &Path) -> impl Fn(String) -> SimError + '_ {
+    move |reason| SimError::Snapshot { path: path.to_owned(), reason }
 }
 
 fn names() -> Vec<&'static str> {

@@ -4,7 +4,7 @@ use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::flash::translation_layer::{Todo, TranslationLayer};
+use crate::flash::translation_layer::{PendingWork, TranslationLayer};
 
 /// How a drive was treated before it is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl State {
 
 /// What happened to a drive before it is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Past {
+pub(crate) struct DriveTreatment {
     /// The share of its addresses that hold data.
     pub(crate) fill: f64,
     /// The share of that which was overwritten.
@@ -42,8 +42,8 @@ const SEED: u64 = 1;
 
 /// Writes the first `fill` share of the pages of a translation layer in order, and overwrites `overwritten_share` times as
 /// many of them at random. All of it is data that does not compress. The drive is then left alone.
-pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: Past) -> L {
-    let Past { fill, overwritten_share, age } = past;
+pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTreatment) -> L {
+    let DriveTreatment { fill, overwritten_share, age } = past;
     layer.set_clock(-(age.as_secs_f64() as i64));
     let filled = (f64::from(layer.user_pages()) * fill) as u32;
     let mut writer = Writer::new(layer, dies);
@@ -59,17 +59,17 @@ pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: Past) -> 
 /// Writes pages as a drive without any time would: whole units, die by die.
 struct Writer<L> {
     layer: L,
-    todo: Todo,
+    pending: PendingWork,
     dies: u32,
     die: u32,
     /// What the unit on this die still takes.
-    left: u32,
+    remaining: u32,
 }
 
 impl<L: TranslationLayer> Writer<L> {
     fn new(layer: L, dies: u32) -> Self {
-        let left = layer.unit(0).size;
-        Self { layer, todo: Todo::default(), dies, die: 0, left }
+        let remaining = layer.unit(0).size;
+        Self { layer, pending: PendingWork::default(), dies, die: 0, remaining }
     }
 
     fn write(&mut self, page: u32) {
@@ -78,20 +78,20 @@ impl<L: TranslationLayer> Writer<L> {
         }
         let size = self.layer.size_max();
         if let Some(die) = self.layer.die_for(page) {
-            self.layer.write(page, size, die, &mut self.todo);
-            self.layer.end_unit(die, &mut self.todo);
+            self.layer.write(page, size, die, &mut self.pending);
+            self.layer.end_unit(die, &mut self.pending);
         } else {
-            if self.left == 0 {
+            if self.remaining == 0 {
                 self.next_die();
             }
-            self.left = self.left.saturating_sub(size);
-            self.layer.write(page, size, self.die, &mut self.todo);
-            if self.left == 0 {
-                self.layer.end_unit(self.die, &mut self.todo);
+            self.remaining = self.remaining.saturating_sub(size);
+            self.layer.write(page, size, self.die, &mut self.pending);
+            if self.remaining == 0 {
+                self.layer.end_unit(self.die, &mut self.pending);
             }
         }
         // How long it takes does not matter in a past that has no time.
-        self.todo.forget_works();
+        self.pending.forget_works();
     }
 
     fn next_die(&mut self) {
@@ -100,12 +100,12 @@ impl<L: TranslationLayer> Writer<L> {
             .into_iter()
             .find(|die| self.layer.accepts(*die))
             .expect("a checked geometry always has a die with room");
-        self.left = self.layer.unit(self.die).size;
+        self.remaining = self.layer.unit(self.die).size;
     }
 
     fn finish(mut self) -> L {
-        self.layer.end_unit(self.die, &mut self.todo);
-        self.layer.settle(&mut self.todo);
+        self.layer.end_unit(self.die, &mut self.pending);
+        self.layer.settle(&mut self.pending);
         self.layer
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     use crate::flash::policies::Policies;
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {
-        let past = Past { fill, overwritten_share, age: Nanos::ZERO };
+        let past = DriveTreatment { fill, overwritten_share, age: Nanos::ZERO };
         super::make(PageMap::new(geometry), geometry.flash.dies, past)
     }
 
@@ -173,7 +173,7 @@ mod tests {
         let used = super::make(
             CompressingMap::new(parameters),
             flash.dies,
-            Past { fill: 1.0, overwritten_share: 1.0, age: Nanos::ZERO },
+            DriveTreatment { fill: 1.0, overwritten_share: 1.0, age: Nanos::ZERO },
         );
         let as_pages = make(geometry(), 1.0, 1.0);
         for page in 0..3000 {

@@ -57,11 +57,11 @@ pub fn broken_line(points: &[Point]) -> Option<BrokenLine> {
     let step = (most / least).powf(1.0 / KNEES as f64);
     let coarse = best(points, least, step, KNEES)?;
     let fine_step = step.powf(2.0 / KNEES as f64);
-    let (knee, fit) = best(points, coarse.0 / step, fine_step, KNEES)?;
+    let (knee, best_fit) = best(points, coarse.0 / step, fine_step, KNEES)?;
     // Level, rise and knee are three.
-    let misfit = fit.chi / (points.len() - 3).max(1) as f64;
-    let limit = fit.chi + CHI_90 * misfit.max(1.0);
-    let inside = |knee: f64| fitted(points, knee).is_some_and(|fit| fit.chi <= limit);
+    let misfit = best_fit.chi / (points.len() - 3).max(1) as f64;
+    let limit = best_fit.chi + CHI_90 * misfit.max(1.0);
+    let inside = |knee: f64| fit(points, knee).is_some_and(|fit| fit.chi <= limit);
     let edge = |factor: f64| {
         let mut at = knee;
         while (least..=most).contains(&(at * factor)) && inside(at * factor) {
@@ -71,7 +71,7 @@ pub fn broken_line(points: &[Point]) -> Option<BrokenLine> {
     };
     let careful = 1.0 + (fine_step - 1.0).max(2e-4);
     let knee_interval = Interval { low: edge(1.0 / careful), high: edge(careful) };
-    Some(BrokenLine { level: fit.level, rise: fit.rise, knee, knee_interval, misfit })
+    Some(BrokenLine { level: best_fit.level, rise: best_fit.rise, knee, knee_interval, misfit })
 }
 
 impl BrokenLine {
@@ -89,12 +89,12 @@ struct Fit {
 
 fn best(points: &[Point], from: f64, step: f64, count: usize) -> Option<(f64, Fit)> {
     let knees = (0..=count).map(|index| from * step.powi(index as i32));
-    let fits = knees.filter_map(|knee| Some((knee, fitted(points, knee)?)));
+    let fits = knees.filter_map(|knee| Some((knee, fit(points, knee)?)));
     fits.min_by(|one, other| one.1.chi.total_cmp(&other.1.chi))
 }
 
 /// Weighted least squares of level and rise for one knee; `None` where nothing lies before it, or nothing rises.
-fn fitted(points: &[Point], knee: f64) -> Option<Fit> {
+fn fit(points: &[Point], knee: f64) -> Option<Fit> {
     let (mut s, mut sh, mut shh, mut sy, mut shy) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for Point { x, y, error } in points {
         let (weight, hinge) = (error.powi(-2), (1.0 - x / knee).max(0.0));
@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn nine_in_ten_intervals_hold_the_knee() {
         let holds = |seed: &u64| broken_line(&points(0.05, 1.5, *seed)).unwrap().knee_interval.contains(0.05);
-        let held = (0..400).filter(holds).count();
-        assert!((340..=392).contains(&held), "{held} of 400");
+        let hits = (0..400).filter(holds).count();
+        assert!((340..=392).contains(&hits), "{hits} of 400");
     }
 
     #[test]

@@ -68,7 +68,7 @@ const CONFIDENCE: f64 = 0.95;
 /// # Panics
 /// When a value is negative or not a finite number.
 pub fn levels(values: &[f64]) -> Vec<Level> {
-    found(values, LEAST_CHANGE)
+    find_levels(values, LEAST_CHANGE)
 }
 
 /// As [`levels`], with changes from [`LEAST_CHANGE_OF_ZONES`] on: the zones of a disk, when the noise is much smaller than
@@ -77,7 +77,7 @@ pub fn levels(values: &[f64]) -> Vec<Level> {
 /// # Panics
 /// When a value is negative or not a finite number.
 pub fn zones(values: &[f64]) -> Vec<Level> {
-    found(values, LEAST_CHANGE_OF_ZONES)
+    find_levels(values, LEAST_CHANGE_OF_ZONES)
 }
 
 /// The changes between the [`levels`] of a series, and how well their places are known.
@@ -85,13 +85,13 @@ pub fn zones(values: &[f64]) -> Vec<Level> {
 /// # Panics
 /// When a value is negative or not a finite number.
 pub fn knees(values: &[f64]) -> Vec<Knee> {
-    let search = Search::of(values);
+    let search = Search::new(values);
     let ranges = search.ranges(LEAST_CHANGE);
     ranges.windows(2).map(|pair| search.knee(values, &pair[0], &pair[1])).collect()
 }
 
-fn found(values: &[f64], least_change: f64) -> Vec<Level> {
-    let search = Search::of(values);
+fn find_levels(values: &[f64], least_change: f64) -> Vec<Level> {
+    let search = Search::new(values);
     search.ranges(least_change).iter().map(|range| level(values, search.indices(range))).collect()
 }
 
@@ -115,13 +115,13 @@ struct Search {
 }
 
 impl Search {
-    fn of(values: &[f64]) -> Self {
+    fn new(values: &[f64]) -> Self {
         let all_have_a_level = values.iter().all(|value| *value >= 0.0 && value.is_finite());
         assert!(all_have_a_level, "a level is of finite numbers of at least zero");
         let width = values.len().div_ceil(PIECES_MAX).max(1);
         let pieces = values.chunks(width).map(|piece| median(piece).expect("a piece has values"));
         let logs = without_hiccups(&pieces.collect::<Vec<_>>());
-        let (sums, long_run_variance) = (Sums::of(&logs), long_run_variance(&logs));
+        let (sums, long_run_variance) = (Sums::new(&logs), long_run_variance(&logs));
         Self { count: values.len(), width, logs, sums, long_run_variance }
     }
 

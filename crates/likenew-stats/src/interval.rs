@@ -120,16 +120,16 @@ fn share_below(sorted: &[f64], estimate: f64) -> f64 {
 /// A sixth of the skewness of the jackknife: how fast the statistic's spread changes with its value.
 fn acceleration(values: &[f64], statistic: &impl Fn(&[f64]) -> f64) -> f64 {
     let mut others = values[1..].to_vec();
-    let mut left_out = Vec::with_capacity(values.len());
+    let mut skips = Vec::with_capacity(values.len());
     for index in 0..values.len() {
-        left_out.push(statistic(&others));
+        skips.push(statistic(&others));
         if index < others.len() {
             others[index] = values[index];
         }
     }
-    let centre = mean(&left_out).expect("there are values");
-    let squares: f64 = left_out.iter().map(|value| (centre - value).powi(2)).sum();
-    let cubes: f64 = left_out.iter().map(|value| (centre - value).powi(3)).sum();
+    let centre = mean(&skips).expect("there are values");
+    let squares: f64 = skips.iter().map(|value| (centre - value).powi(2)).sum();
+    let cubes: f64 = skips.iter().map(|value| (centre - value).powi(3)).sum();
     if squares == 0.0 { 0.0 } else { cubes / (6.0 * squares.powf(1.5)) }
 }
 

@@ -8,24 +8,24 @@
 //! This room never sees a drive, a clock or a file, and imports none of ours.
 
 pub mod approach;
-pub mod bimodal;
+pub mod bimodality;
 pub mod broken_line;
 pub mod change_points;
-pub mod course;
-pub mod held_out;
+pub mod hold_out;
 pub mod interval;
 pub mod least_squares;
 pub mod period;
 pub mod positive_sum;
-pub mod precise;
+pub mod precision;
 pub mod profile;
 pub mod rank_correlation;
 pub mod recurrence;
 pub mod repeatability;
 pub mod runs_test;
+pub mod speed_pattern;
 pub mod spikes;
 pub mod stalls;
-pub mod steady;
+pub mod steady_state;
 pub mod summary;
 pub mod trend;
 pub mod uniform_band;

@@ -34,7 +34,7 @@ const STRENGTH_MIN: f64 = 0.6;
 /// The wave's may be lower, because noise is not summed up in it.
 const WAVE_STRENGTH_MIN: f64 = 0.3;
 /// Between two pulses the autocorrelation falls to this.
-const BETWEEN: f64 = 0.18;
+const TROUGH_MAX: f64 = 0.18;
 /// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
 const AS_GOOD: f64 = 0.9;
 /// A series that repeats itself to this, and at no shorter distance, needs no wave to be looked for.
@@ -54,13 +54,13 @@ const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
 /// Less than so many values from one pulse to the next is a wave.
 const LENGTH_MIN: f64 = 24.0;
 /// Pulses are rare: so many waves lie between two of them, at least (an erase block has 64 units and more).
-const WAVES_BETWEEN: f64 = 40.0;
+const WAVES_PER_PULSE_MIN: f64 = 40.0;
 /// Values that a wave is looked for in.
 const WAVE_VALUES: usize = 8192;
 /// Of the parts of the first peak so many are tried, on so many values, and the best of them are looked at closely.
 const PARTS_MAX: u32 = 48;
-const SCREENED: usize = 512;
-const SHARPENED: usize = 3;
+const SCREEN_POINTS: usize = 512;
+const SHARPEN_PASSES: usize = 3;
 /// A wave has at least this share of the sum in its spectral line.
 const LINE_MIN: f64 = 0.25;
 
@@ -74,8 +74,8 @@ const LINE_MIN: f64 = 0.25;
 pub fn period(values: &[f64], least: f64) -> Option<Period> {
     assert!(values.iter().all(|value| value.is_finite()), "a series of finite numbers");
     let mut pulses: Vec<Period> = plain(values, least).into_iter().collect();
-    let wave = Wave::of(values);
-    let least = wave.map_or(LENGTH_MIN, |wave| LENGTH_MIN.max(WAVES_BETWEEN * wave.length)).max(least);
+    let wave = Wave::find(values);
+    let least = wave.map_or(LENGTH_MIN, |wave| LENGTH_MIN.max(WAVES_PER_PULSE_MIN * wave.length)).max(least);
     for width in WIDTHS {
         let (sums, width) = match wave {
             Some(wave) => wave.sums(values, width),
@@ -118,24 +118,24 @@ struct Wave {
 
 impl Wave {
     /// Of the end of a series.
-    fn of(values: &[f64]) -> Option<Self> {
+    fn find(values: &[f64]) -> Option<Self> {
         let start = values.len().saturating_sub(WAVE_VALUES);
         let end = &values[start..];
         let sum: f64 = end.iter().sum();
         let last = &end[end.len().saturating_sub(VALUES_MAX)..];
-        let rough = [last.to_vec(), smoothed(last)];
+        let rough = [last.to_vec(), smooth(last)];
         let rough = rough.iter().filter_map(|series| rhythm(series, 2, WAVE_STRENGTH_MIN));
         // The first peak may be that of several waves, where one does not fit the values.
-        let few = &end[end.len().saturating_sub(SCREENED)..];
+        let few = &end[end.len().saturating_sub(SCREEN_POINTS)..];
         let lengths = rough.flat_map(|found| (1..=PARTS_MAX).map(move |part| found.length / f64::from(part)));
         let mut lengths: Vec<(f64, f64)> =
             lengths.filter(|length| *length >= 1.5).map(|length| (length, line(few, length).0)).collect();
         lengths.sort_by(|one, other| other.1.total_cmp(&one.1));
         // Harmonics may fill the list: their multiples are tried, too.
-        let tried = lengths.iter().take(SHARPENED);
-        let tried = tried.flat_map(|(length, _)| (1..=4).map(move |times| length * f64::from(times)));
-        let lines = tried.map(|length| {
-            let length = sharpened(end, length);
+        let attempts = lengths.iter().take(SHARPEN_PASSES);
+        let attempts = attempts.flat_map(|(length, _)| (1..=4).map(move |times| length * f64::from(times)));
+        let lines = attempts.map(|length| {
+            let length = sharpen(end, length);
             (length, line(end, length).0 / sum)
         });
         let lines: Vec<(f64, f64)> = lines.filter(|(_, share)| *share > LINE_MIN).collect();
@@ -157,7 +157,7 @@ impl Wave {
 }
 
 /// The length near this one whose spectral line is highest.
-fn sharpened(values: &[f64], length: f64) -> f64 {
+fn sharpen(values: &[f64], length: f64) -> f64 {
     const STEPS: i32 = 10;
     let mut best = (length, line(values, length).0);
     // Within half a line of the shorter part that the length was found in, and finer each time.
@@ -165,10 +165,10 @@ fn sharpened(values: &[f64], length: f64) -> f64 {
     for _ in 0..4 {
         let middle = best.0;
         for step in -STEPS..=STEPS {
-            let tried = middle + reach * f64::from(step) / f64::from(STEPS);
-            let height = line(values, tried).0;
+            let attempts = middle + reach * f64::from(step) / f64::from(STEPS);
+            let height = line(values, attempts).0;
             if height > best.1 {
-                best = (tried, height);
+                best = (attempts, height);
             }
         }
         reach /= 5.0;
@@ -189,7 +189,7 @@ fn line(values: &[f64], length: f64) -> (f64, f64) {
 }
 
 /// A pulse that falls between two values is seen in both.
-fn smoothed(values: &[f64]) -> Vec<f64> {
+fn smooth(values: &[f64]) -> Vec<f64> {
     values.windows(3).map(|three| three.iter().sum::<f64>() / 3.0).collect()
 }
 
@@ -197,7 +197,7 @@ fn smoothed(values: &[f64]) -> Vec<f64> {
 fn of_sums(sums: &[f64], width: f64, least: f64) -> Option<Period> {
     let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
     let lag_min = LAG_MIN.max((least / width) as usize);
-    let found = rhythm(&smoothed(sums), lag_min, STRENGTH_MIN)?;
+    let found = rhythm(&smooth(sums), lag_min, STRENGTH_MIN)?;
     Some(found.period(width, pulse_share(sums, found.length)))
 }
 
@@ -224,7 +224,7 @@ fn rhythm(series: &[f64], lag_min: usize, strength_min: f64) -> Option<Rhythm> {
     }
     let lag_max = series.len() / PERIODS_MIN;
     let correlation = autocorrelation(series, lag_max);
-    let beyond = correlation.iter().position(|value| *value < BETWEEN)?.max(lag_min);
+    let beyond = correlation.iter().position(|value| *value < TROUGH_MAX)?.max(lag_min);
     let is_peak =
         |lag: &usize| correlation[*lag] >= correlation[lag - 1] && correlation[*lag] >= correlation[lag + 1];
     let peaks: Vec<usize> = (beyond..lag_max.saturating_sub(1)).filter(is_peak).collect();
@@ -233,12 +233,12 @@ fn rhythm(series: &[f64], lag_min: usize, strength_min: f64) -> Option<Rhythm> {
         return None;
     }
     let first = *peaks.iter().find(|lag| correlation[**lag] >= AS_GOOD * strength)?;
-    let (length, times) = refined(&correlation, first, strength);
+    let (length, times) = refine(&correlation, first, strength);
     Some(Rhythm { length, times, strength })
 }
 
 /// The length as the highest place near its multiples says, as long as these repeat; and the multiple that said it.
-fn refined(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
+fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
     let (mut length, mut times) = (first as f64, 1);
     for multiple in 2.. {
         let near = (multiple as f64 * length).round() as usize;
@@ -303,7 +303,13 @@ mod tests {
     }
 
     /// Units of `wave` values that take all of the time at their end, and a pause every `pulse` values.
-    fn written(count: usize, wave: f64, pulse: f64, pause: f64, noise: &mut dyn FnMut() -> f64) -> Vec<f64> {
+    fn unit_series(
+        count: usize,
+        wave: f64,
+        pulse: f64,
+        pause: f64,
+        noise: &mut dyn FnMut() -> f64,
+    ) -> Vec<f64> {
         let times = |index: usize, of: f64| ((index + 1) as f64 / of).floor() - (index as f64 / of).floor();
         (0..count)
             .map(|index| {
@@ -318,7 +324,7 @@ mod tests {
             [(7.3, 730.0), (1.0, 113.0), (12.0, 960.0), (3.0, 256.0)].into_iter().enumerate()
         {
             let mut noise = noise(seed as u64);
-            let series = written(12_000, wave, pulse, 0.03 * pulse, &mut noise);
+            let series = unit_series(12_000, wave, pulse, 0.03 * pulse, &mut noise);
             let found = period(&series, 0.0).unwrap_or_else(|| panic!("{wave} {pulse}"));
             assert!((found.length / pulse - 1.0).abs() < 0.02, "{found:?} for {pulse}");
             assert!(found.interval.low <= found.interval.high);
@@ -330,7 +336,7 @@ mod tests {
         for seed in 0..40 {
             let mut noise = noise(seed);
             let wave = 6.0 + 40.0 * (noise() + 0.5);
-            assert_eq!(period(&written(12_000, wave, 1e9, 0.0, &mut noise), 0.0), None, "{wave}");
+            assert_eq!(period(&unit_series(12_000, wave, 1e9, 0.0, &mut noise), 0.0), None, "{wave}");
             let series: Vec<f64> = (0..5000).map(|_| 1.0 + noise()).collect();
             assert_eq!(period(&series, 0.0), None, "seed {seed}");
         }
@@ -350,14 +356,14 @@ mod tests {
 
     #[test]
     fn what_comes_sooner_than_it_can_is_not_taken() {
-        let series = written(12_000, 1.0, 113.0, 3.4, &mut noise(3));
+        let series = unit_series(12_000, 1.0, 113.0, 3.4, &mut noise(3));
         assert_eq!(period(&series, 0.0).map(|period| period.length.round()), Some(113.0));
         assert!(period(&series, 150.0).is_none_or(|period| period.length >= 150.0));
     }
 
     #[test]
     fn a_period_seen_twice_is_none() {
-        let series = written(2000, 1.0, 800.0, 30.0, &mut noise(1));
+        let series = unit_series(2000, 1.0, 800.0, 30.0, &mut noise(1));
         assert_eq!(period(&series, 0.0), None);
     }
 

@@ -20,7 +20,7 @@ pub struct PositiveSum<const PARTS: usize> {
 
 /// Rounds of reweighting; they settle to rounding after five or so.
 const ROUNDS_MAX: usize = 40;
-const SETTLED: f64 = 1e-9;
+const CONVERGENCE: f64 = 1e-9;
 
 /// Fits `values[i] ≈ Σ coefficient[k]·parts[i][k]` with coefficients of at least 0, where value *i* scatters by a share
 /// `deviations[i]` of itself: the quasi-likelihood of a variance that grows with the square of the mean (McCullagh & Nelder,
@@ -58,7 +58,7 @@ pub fn positive_sum<const PARTS: usize>(
         let moved = sums.iter().zip(&around).map(|(new, old)| (new / old).ln().abs()).fold(0.0, f64::max);
         around = sums;
         best = Some((used, fit, weights));
-        if moved < SETTLED {
+        if moved < CONVERGENCE {
             break;
         }
     }

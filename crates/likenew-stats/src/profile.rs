@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_apart_is_kept() {
+    fn what_is_not_distinguished_is_kept() {
         // A straight line has its knee anywhere.
         let x: Vec<f64> = (1..20).map(f64::from).collect();
         let values: Vec<f64> = x

@@ -97,10 +97,10 @@ mod tests {
     fn of_what_has_no_order_the_interval_holds_zero_as_often_as_it_says() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut series = || (0..200).map(|_| random.random::<f64>()).collect::<Vec<f64>>();
-        let held = (0..400)
+        let hits = (0..400)
             .filter(|_| rank_correlation(&series(), &series()).unwrap().interval.contains(0.0))
             .count();
-        assert!((368..=392).contains(&held), "{held} of 400");
+        assert!((368..=392).contains(&hits), "{hits} of 400");
     }
 
     proptest! {

@@ -38,7 +38,7 @@ const LAG_SHARE: f64 = 0.75;
 /// No distance is shorter than this.
 const LENGTH_MIN: f64 = 24.0;
 /// Before the first time that it comes again, autocorrelation falls to this.
-const BETWEEN: f64 = 0.18;
+const TROUGH_MAX: f64 = 0.18;
 /// Peaks below this are none; and of their multiples, those that have fallen to this share of the first do not refine it.
 const PEAK_MIN: f64 = 0.3;
 const REFINES: f64 = 0.5;
@@ -54,7 +54,7 @@ const WIDTHS_MIN: usize = 4;
 const WIDTHS_LEAST: usize = 3;
 const FITS: f64 = 6.0;
 /// A length is not known better than to this share.
-const KNOWN: f64 = 0.0002;
+const LENGTH_ERROR_MIN: f64 = 0.0002;
 /// Places in a period that are told apart, at most.
 const PHASES: Range<usize> = 8..64;
 
@@ -69,24 +69,25 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
     let each = (longest / VALUES).max(1);
     let sums = |stretch: &Vec<f64>| stretch.chunks_exact(each).map(|of| of.iter().sum()).collect();
     let stretches: Vec<Vec<f64>> = stretches.iter().map(sums).collect();
-    let found: Vec<Found> = WIDTHS.iter().filter_map(|width| Found::of(&stretches, *width)).collect();
-    let agree = |one: &Found| -> Vec<&Found> {
+    let found: Vec<WidthResult> =
+        WIDTHS.iter().filter_map(|width| WidthResult::find(&stretches, *width)).collect();
+    let agree = |one: &WidthResult| -> Vec<&WidthResult> {
         found.iter().filter(|other| (other.length / one.length - 1.0).abs() < SAME).collect()
     };
     // Wide windows leave nothing but pulses.
-    let lost = |of: &[&Found]| of.iter().map(|found| found.lost).fold(f64::INFINITY, f64::min);
-    let agreements = found.iter().map(agree).filter(|of| pulses.contains(&lost(of)));
+    let least_loss = |of: &[&WidthResult]| of.iter().map(|found| found.loss).fold(f64::INFINITY, f64::min);
+    let agreements = found.iter().map(agree).filter(|of| pulses.contains(&least_loss(of)));
     let most = agreements.rev().max_by_key(Vec::len)?;
     let fit = WIDTHS.iter().filter(|width| FITS * **width <= most[0].length).count();
     let needed = if fit < WIDTHS_LEAST { WIDTHS_MIN } else { fit.min(WIDTHS_MIN) };
     if most.len() < needed {
         return None;
     }
-    let of = |value: fn(&Found) -> f64| most.iter().map(|found| value(found)).collect::<Vec<f64>>();
+    let of = |value: fn(&WidthResult) -> f64| most.iter().map(|found| value(found)).collect::<Vec<f64>>();
     let lengths = of(|found| found.length);
     let length = median(&lengths)?;
     let apart = lengths.iter().map(|other| (other - length).abs()).sum::<f64>() / lengths.len() as f64;
-    let half = each as f64 * apart.max(KNOWN * length);
+    let half = each as f64 * apart.max(LENGTH_ERROR_MIN * length);
     let length = each as f64 * length;
     Some(Recurrence {
         length,
@@ -98,31 +99,31 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
 }
 
 /// What one width shows.
-struct Found {
+struct WidthResult {
     length: f64,
     strength: f64,
     times: usize,
     /// What is above the usual in a period.
-    lost: f64,
+    loss: f64,
 }
 
-impl Found {
-    fn of(stretches: &[Vec<f64>], width: f64) -> Option<Self> {
+impl WidthResult {
+    fn find(stretches: &[Vec<f64>], width: f64) -> Option<Self> {
         let step = ((width / STEPS) as usize).max(1);
-        let smoothed = stretches.iter().map(|stretch| smoothed(stretch, width, step));
+        let smoothed = stretches.iter().map(|stretch| smooth(stretch, width, step));
         let smoothed: Vec<Vec<f64>> = smoothed.filter(|of| of.len() >= SMOOTHED_MIN).collect();
         let longest = smoothed.iter().map(Vec::len).max()?;
         let correlation = autocorrelation(&smoothed, (LAG_SHARE * longest as f64) as usize);
-        let falls = correlation.iter().position(|value| *value < BETWEEN)?;
+        let falls = correlation.iter().position(|value| *value < TROUGH_MAX)?;
         let least = (LENGTH_MIN.max(ENDS * width) / step as f64).ceil() as usize;
         let peaks = (falls.max(least).max(1)..correlation.len().saturating_sub(1))
             .filter(|lag| correlation[*lag] > PEAK_MIN && is_peak(&correlation, *lag));
-        let combs: Vec<Comb> = peaks.map(|lag| Comb::of(&correlation, lag)).collect();
+        let combs: Vec<Comb> = peaks.map(|lag| Comb::from_correlation(&correlation, lag)).collect();
         let highest = combs.iter().map(|comb| comb.strength).fold(STRENGTH_MIN, f64::max);
         let Comb { length, strength, times } =
             combs.into_iter().find(|comb| comb.strength >= STRENGTH_MIN.max(AS_GOOD * highest))?;
         let length = step as f64 * length;
-        Some(Self { length, strength, times, lost: lost(stretches, length, width) })
+        Some(Self { length, strength, times, loss: period_loss(stretches, length, width) })
     }
 }
 
@@ -134,8 +135,8 @@ struct Comb {
 }
 
 impl Comb {
-    fn of(correlation: &[f64], first: usize) -> Self {
-        let mut length = refined(correlation, first);
+    fn from_correlation(correlation: &[f64], first: usize) -> Self {
+        let mut length = refine(correlation, first);
         let mut heights = vec![correlation[first]];
         for times in 2..=MULTIPLES_MAX {
             let near = (times as f64 * length).round() as usize;
@@ -148,7 +149,7 @@ impl Comb {
                 .expect("there are places");
             heights.push(correlation[place]);
             if correlation[place] > REFINES * correlation[first] {
-                length = refined(correlation, place) / times as f64;
+                length = refine(correlation, place) / times as f64;
             }
         }
         let strength = heights.iter().sum::<f64>() / heights.len() as f64;
@@ -161,7 +162,7 @@ fn is_peak(correlation: &[f64], lag: usize) -> bool {
 }
 
 /// Where the parabola through a place and its neighbours is highest.
-fn refined(correlation: &[f64], place: usize) -> f64 {
+fn refine(correlation: &[f64], place: usize) -> f64 {
     let [before, at, after] = [correlation[place - 1], correlation[place], correlation[place + 1]];
     let bend = before - 2.0 * at + after;
     let beside = if bend == 0.0 { 0.0 } else { (before - after) / (2.0 * bend) };
@@ -169,7 +170,7 @@ fn refined(correlation: &[f64], place: usize) -> f64 {
 }
 
 /// Means weighed by a Gaussian window of this standard deviation, one for each `step` values, as far as whole windows lie in the series.
-fn smoothed(values: &[f64], width: f64, step: usize) -> Vec<f64> {
+fn smooth(values: &[f64], width: f64, step: usize) -> Vec<f64> {
     let reach = (ENDS * width).ceil() as i32;
     let weight = |place: i32| (-0.5 * (f64::from(place) / width).powi(2)).exp();
     let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
@@ -207,7 +208,7 @@ fn autocorrelation(stretches: &[Vec<f64>], lag_max: usize) -> Vec<f64> {
 }
 
 /// What a mean period has above its usual, summed up: the median over stretches that hold a whole period.
-fn lost(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
+fn period_loss(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
     let phases = ((length / (2.0 * width)) as usize).clamp(PHASES.start, PHASES.end);
     let of = |stretch: &Vec<f64>| {
         let whole = (stretch.len() as f64 / length).floor() * length;
@@ -237,7 +238,7 @@ mod tests {
     const PULSES: Range<f64> = 16.0..1e9;
 
     /// Stretches of a wave that takes most of the time, and of dies that pause once a period each, at places of their own.
-    fn written(wave: f64, period: f64, pauses: usize, each: f64, seed: u64) -> Vec<Vec<f64>> {
+    fn unit_series(wave: f64, period: f64, pauses: usize, each: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let phases: Vec<f64> = (0..pauses).map(|_| period * random.random::<f64>()).collect();
         let crosses = |index: usize, of: f64, phase: f64| {
@@ -255,7 +256,7 @@ mod tests {
         for (seed, (wave, period, pauses)) in
             [(7.3, 730.0, 5), (2.9, 113.0, 3), (12.0, 960.0, 8), (3.7, 1851.0, 12)].into_iter().enumerate()
         {
-            let series = written(wave, period, pauses, 6.0, seed as u64);
+            let series = unit_series(wave, period, pauses, 6.0, seed as u64);
             let found = recurrence(&series, 2.0..1e9).unwrap_or_else(|| panic!("{wave} {period}"));
             assert!((found.length / period - 1.0).abs() < 0.01, "{found:?} for {period}");
             assert!(found.interval.low <= period && period <= found.interval.high, "{found:?} for {period}");
@@ -268,7 +269,7 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for seed in 0..40 {
             let wave = 1.5 + 12.0 * random.random::<f64>();
-            assert_eq!(recurrence(&written(wave, 1e9, 0, 0.0, seed), PULSES), None, "{wave}");
+            assert_eq!(recurrence(&unit_series(wave, 1e9, 0, 0.0, seed), PULSES), None, "{wave}");
             let noise = (0..4).map(|_| (0..3000).map(|_| 1.0 + random.random::<f64>()).collect());
             assert_eq!(recurrence(&noise.collect::<Vec<_>>(), PULSES), None, "seed {seed}");
         }
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_loses_too_little_or_too_much_is_no_pulse() {
-        let series = written(7.3, 730.0, 5, 6.0, 0);
+        let series = unit_series(7.3, 730.0, 5, 6.0, 0);
         assert!(recurrence(&series, 5.0..60.0).is_some());
         assert_eq!(recurrence(&series, 200.0..400.0), None);
         assert_eq!(recurrence(&series, 0.0..1.0), None);

@@ -14,11 +14,11 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// At a smaller probability than this, [`Runs::clustered`] holds.
+    /// At a smaller probability than this, [`Runs::is_clustered`] holds.
     pub const SIGNIFICANCE: f64 = 0.01;
 
     /// Whether equal things come together more than chance would have it.
-    pub fn clustered(&self) -> bool {
+    pub fn is_clustered(&self) -> bool {
         self.p_value < Self::SIGNIFICANCE
     }
 }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn blocks_are_clustered_and_alternation_is_not() {
         let blocks = runs_test(&kinds(&"xxxx......".repeat(10))).unwrap();
-        assert!(blocks.clustered() && blocks.observed == 20 && (blocks.expected - 49.0).abs() < 1e-9);
-        assert!(!runs_test(&kinds(&"x.".repeat(50))).unwrap().clustered());
+        assert!(blocks.is_clustered() && blocks.observed == 20 && (blocks.expected - 49.0).abs() < 1e-9);
+        assert!(!runs_test(&kinds(&"x.".repeat(50))).unwrap().is_clustered());
     }
 }

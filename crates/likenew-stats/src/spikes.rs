@@ -51,7 +51,7 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
     let found = partings.into_iter().take(PARTINGS).filter_map(|count| {
         let mut chosen: Vec<f64> = order[..count].iter().map(|index| places[*index]).collect();
         chosen.sort_unstable_by(f64::total_cmp);
-        let spikes = regular(joined(&chosen, step), step, sizes[order[count - 1]]);
+        let spikes = regular(join_segments(&chosen, step), step, sizes[order[count - 1]]);
         Some((ratio(count), spikes.filter(|spikes| spikes.period >= period_min)?))
     });
     let found: Vec<(f64, Spikes)> = found.collect();
@@ -62,7 +62,7 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
 }
 
 /// Neighbours are one spike.
-fn joined(places: &[f64], step: f64) -> Vec<f64> {
+fn join_segments(places: &[f64], step: f64) -> Vec<f64> {
     let mut joined: Vec<f64> = Vec::with_capacity(places.len());
     for place in places {
         match joined.last() {
@@ -84,7 +84,7 @@ fn regular(places: Vec<f64>, step: f64, threshold: f64) -> Option<Spikes> {
     if usual < 5.0 * step || (near as f64) < REGULAR * distances.len() as f64 {
         return None;
     }
-    let (numbers, places) = numbered(&places, usual, tolerance);
+    let (numbers, places) = number_spikes(&places, usual, tolerance);
     // Least squares of the places over their numbers.
     let count = places.len() as f64;
     if places.len() < SPIKES_MIN {
@@ -103,7 +103,7 @@ fn regular(places: Vec<f64>, step: f64, threshold: f64) -> Option<Spikes> {
 
 /// Which period each spike begins, of those that lie whole periods behind the one before; the first is the first that another
 /// follows after one period.
-fn numbered(places: &[f64], usual: f64, tolerance: f64) -> (Vec<f64>, Vec<f64>) {
+fn number_spikes(places: &[f64], usual: f64, tolerance: f64) -> (Vec<f64>, Vec<f64>) {
     let mut pairs = places.windows(2);
     let first = pairs.position(|pair| (pair[1] - pair[0] - usual).abs() <= tolerance).unwrap_or(0);
     let (mut numbers, mut kept) = (vec![0.0], vec![places[first]]);

@@ -104,7 +104,7 @@ impl Total {
     ///
     /// # Panics
     /// When `confidence` is not between 0 and 1.
-    pub fn of(stalls: &[Stall], confidence: f64) -> Self {
+    pub fn sum(stalls: &[Stall], confidence: f64) -> Self {
         Self {
             count: stalls.len(),
             count_interval: rate_interval(stalls.len() as u64, confidence),
@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn the_total_of_two_stalls_and_of_none() {
         let found = stalls(&[wait(0, 300), wait(200, 620), wait(900, 1000)], 2 * MS, Rule::default());
-        let total = Total::of(&found, 0.95);
+        let total = Total::sum(&found, 0.95);
         assert_eq!((total.count, total.duration_ns, total.duration_ns_max), (2, 720 * MS, 620 * MS));
         assert_eq!(total.count_interval, rate_interval(2, 0.95));
-        let none = Total::of(&[], 0.95);
+        let none = Total::sum(&[], 0.95);
         assert_eq!(
             (none.count, none.duration_ns, none.duration_ns_max, none.count_interval.low),
             (0, 0, 0, 0.0)

@@ -17,7 +17,7 @@ pub struct Band<const SHAPES: usize> {
     /// From the lower edge to the upper one, in the unit of the values.
     pub width: f64,
     /// Values inside the band, or near enough to it to be of its making; all others are left out of the fit.
-    pub kept: usize,
+    pub values_kept: usize,
     /// The fourth moment of the kept values around the middle over the square of the second: 1.8 of a uniform band, 3 of
     /// normal noise.
     pub kurtosis: f64,
@@ -41,10 +41,10 @@ const ROUNDS_MAX: usize = 20;
 /// When there are not as many rows of shapes as values.
 pub fn uniform_band<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64]) -> Option<Band<SHAPES>> {
     assert_eq!(shapes.len(), values.len(), "each value has its shapes");
-    let mut kept = vec![true; values.len()];
+    let mut values_kept = vec![true; values.len()];
     let mut found = None;
     for _ in 0..ROUNDS_MAX {
-        let of: Vec<usize> = (0..values.len()).filter(|index| kept[*index]).collect();
+        let of: Vec<usize> = (0..values.len()).filter(|index| values_kept[*index]).collect();
         if of.len() < VALUES_MIN {
             return None;
         }
@@ -56,8 +56,8 @@ pub fn uniform_band<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64
         let width = 4.0 * median_absolute_deviation(&residuals)?;
         let near: Vec<bool> =
             (0..values.len()).map(|index| (residual(index) - centre).abs() <= REACH * width).collect();
-        let settled = near == kept;
-        (kept, found) = (near, Some(band));
+        let settled = near == values_kept;
+        (values_kept, found) = (near, Some(band));
         if settled {
             break;
         }
@@ -75,36 +75,36 @@ impl<const SHAPES: usize> Band<SHAPES> {
     pub fn lower(&self, shapes: &[f64; SHAPES]) -> (f64, Interval) {
         let variance = quadratic(&self.covariance, shapes) + self.width_deviation().powi(2) / 4.0;
         let value = self.middle(shapes) - self.width / 2.0;
-        (value, around(value, variance.max(0.0).sqrt()))
+        (value, interval_around(value, variance.max(0.0).sqrt()))
     }
 
     /// The interval of the width at 95 %. The variance of a variance is (kurtosis − 1)/n of its square, and that of a
     /// uniform one 0.8/n.
     pub fn width_interval(&self) -> Interval {
-        around(self.width, self.width_deviation())
+        interval_around(self.width, self.width_deviation())
     }
 
     /// Whether the noise may be called uniform: not so round as several noises together make it, nor in two heaps. The
     /// variance of the kurtosis of n uniform values is 1.316/n, by the delta method; three standard deviations and a
     /// tenth for a little other noise are let pass.
     pub fn is_uniform(&self) -> bool {
-        let tolerance = 0.1 + 3.0 * (1.316 / self.kept as f64).sqrt();
+        let tolerance = 0.1 + 3.0 * (1.316 / self.values_kept as f64).sqrt();
         (self.kurtosis - 1.8).abs() <= tolerance
     }
 
     fn width_deviation(&self) -> f64 {
-        self.width * ((self.kurtosis - 1.0).max(0.0) / (4.0 * self.kept as f64)).sqrt()
+        self.width * ((self.kurtosis - 1.0).max(0.0) / (4.0 * self.values_kept as f64)).sqrt()
     }
 }
 
-fn around(value: f64, deviation: f64) -> Interval {
+fn interval_around(value: f64, deviation: f64) -> Interval {
     let half = Normal::standard().inverse_cdf((1.0 + CONFIDENCE) / 2.0) * deviation;
     Interval { low: value - half, high: value + half }
 }
 
 fn fit<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64], of: &[usize]) -> Option<Band<SHAPES>> {
-    let kept = |index: &usize| (shapes[*index], values[*index]);
-    let (shapes, values): (Vec<[f64; SHAPES]>, Vec<f64>) = of.iter().map(kept).unzip();
+    let values_kept = |index: &usize| (shapes[*index], values[*index]);
+    let (shapes, values): (Vec<[f64; SHAPES]>, Vec<f64>) = of.iter().map(values_kept).unzip();
     let fit = least_squares(&shapes, &values, &vec![1.0; of.len()], [true; SHAPES])?;
     let moment = |power: i32| {
         let residuals =
@@ -117,7 +117,7 @@ fn fit<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64], of: &[usiz
         coefficients: fit.coefficients,
         covariance: fit.inverse.map(|row| row.map(|of| of * variance)),
         width: (12.0 * variance).sqrt(),
-        kept: of.len(),
+        values_kept: of.len(),
         kurtosis: if squares > 0.0 { moment(4) * count / (squares * squares) } else { 0.0 },
     })
 }
@@ -148,7 +148,7 @@ mod tests {
         for seed in 0..400 {
             let (shapes, values) = waits(300, seed);
             let band = uniform_band(&shapes, &values).unwrap();
-            assert!(band.is_uniform() && band.kept == 300, "{band:?}");
+            assert!(band.is_uniform() && band.values_kept == 300, "{band:?}");
             width += u32::from(band.width_interval().contains(WIDTH));
             edge += u32::from(band.lower(&[1.0, 0.0]).1.contains(2.0));
         }
@@ -161,7 +161,7 @@ mod tests {
         let clean = uniform_band(&shapes, &values).unwrap();
         (0..40).for_each(|index| values[index * 10] = if index % 2 == 0 { 70.0 } else { -30.0 });
         let band = uniform_band(&shapes, &values).unwrap();
-        assert_eq!(band.kept, 360);
+        assert_eq!(band.values_kept, 360);
         assert!((band.width - clean.width).abs() < 0.3 && band.is_uniform(), "{band:?} {clean:?}");
     }
 

@@ -15,7 +15,7 @@ mod series;
 #[path = "../examples/error_rates/stalls.rs"]
 mod stalls;
 #[path = "../examples/error_rates/steady.rs"]
-mod steady;
+mod steady_state;
 #[path = "../examples/error_rates/tables.rs"]
 mod tables;
 
@@ -62,7 +62,7 @@ fn intervals_hold_the_truth() {
     for row in &rows {
         let exact = row.method == "mean, Student" && !row.skewed;
         let range = if exact { 930..=970 } else { 800..=990 };
-        assert!(range.contains(&row.held), "{}, n = {}: {}", row.method, row.length, row.held);
+        assert!(range.contains(&row.coverage), "{}, n = {}: {}", row.method, row.length, row.coverage);
     }
     assert_in_manual(&tables::coverage(&rows));
 }
@@ -81,30 +81,36 @@ fn cells(rows: &str) -> Vec<(String, Vec<f64>)> {
 #[test]
 fn the_mean_of_dependent_windows_is_held() {
     let rows = intervals::windows_rows(&[10, 20, 50]);
-    for (name, held) in cells(&rows) {
-        assert!(held[..3].iter().all(|held| *held >= 92.0), "{name}: {held:?}");
+    for (name, coverage) in cells(&rows) {
+        assert!(coverage[..3].iter().all(|coverage| *coverage >= 92.0), "{name}: {coverage:?}");
     }
     assert_in_manual(&(intervals::windows_head() + &rows));
 }
 
 #[test]
 fn ratios_shares_rates_and_medians_are_held() {
-    let (ratios, counted) = (intervals::ratios(), intervals::counted());
-    for (name, held) in cells(&ratios).iter().skip(1) {
-        assert!(held.len() == 5 && held.iter().all(|held| *held >= 92.0), "{name}: {held:?}");
+    let (ratios, counted) = (intervals::ratios(), intervals::count_table());
+    for (name, coverage) in cells(&ratios).iter().skip(1) {
+        assert!(
+            coverage.len() == 5 && coverage.iter().all(|coverage| *coverage >= 92.0),
+            "{name}: {coverage:?}"
+        );
     }
-    for (name, held) in cells(&counted).iter().skip(1) {
-        assert!(held.last().is_some_and(|held| *held >= 91.0), "{name}: {held:?}");
+    for (name, coverage) in cells(&counted).iter().skip(1) {
+        assert!(coverage.last().is_some_and(|coverage| *coverage >= 91.0), "{name}: {coverage:?}");
     }
     assert_in_manual(&ratios);
     assert_in_manual(&counted);
 }
 
 #[test]
-fn an_interval_at_stopping_holds_what_it_promises() {
+fn an_interval_at_stopping_holds_what_it_claims() {
     let rows = intervals::stopping_rows(&intervals::GOALS[..1]);
-    for (name, held) in cells(&rows) {
-        assert!(held.len() == 7 && held.iter().all(|held| *held >= 93.0), "{name}: {held:?}");
+    for (name, coverage) in cells(&rows) {
+        assert!(
+            coverage.len() == 7 && coverage.iter().all(|coverage| *coverage >= 93.0),
+            "{name}: {coverage:?}"
+        );
     }
     assert_in_manual(&(intervals::stopping_head() + &rows));
 }
@@ -134,7 +140,7 @@ fn knees_are_found_where_they_are() {
             assert!(!sure || found.found >= 950, "{what}, ratio {ratio}: {found:?}");
             assert!(found.too_many <= 10, "{what}, ratio {ratio}: {found:?}");
         }
-        let sum = |of: fn(&knees::Found) -> u64| row.found.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&knees::KneeCounts) -> u64| row.found.iter().map(of).sum::<u64>();
         assert!(sum(|of| of.placed) * 100 >= sum(|of| of.knees) * 93, "{what}");
         assert_in_manual(&knees::steps_row(&row));
     }
@@ -150,14 +156,14 @@ fn zones_of_little_noise_are_found() {
 
 #[test]
 fn steady_state_is_what_the_rule_says() {
-    assert_in_manual(&steady::table());
+    assert_in_manual(&steady_state::table());
 }
 
 #[test]
 fn stalls_are_found() {
     assert_in_manual(&stalls::head());
     for (stalling, found_min) in [(4, [99.0, 99.0]), (5, [99.0, 90.0]), (6, [99.0, 99.0])] {
-        let rows = stalls::rows(stalls::Stalling::ALL[stalling]);
+        let rows = stalls::rows(stalls::StallingDrive::ALL[stalling]);
         for (line, least) in rows.lines().zip(found_min) {
             let found = line.split('|').nth(6).and_then(|cell| cell.trim().parse::<f64>().ok());
             assert!(found.is_some_and(|found| found >= least), "{line}");

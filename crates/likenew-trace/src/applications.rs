@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart_up_to_a_bound() {
+    fn names_are_distinguished_up_to_a_bound() {
         let mut applications = Applications::new();
         assert_eq!(
             [b"" as &[u8], b"a", b"b", b"a", b""].map(|name| applications.index(name)),

@@ -15,7 +15,7 @@ fn is_skippable(magic: &[u8]) -> bool {
 }
 
 /// The stream unpacked, and the name of its compression. Several gzip members or Zstandard frames are one stream.
-pub(crate) fn unpacked(
+pub(crate) fn decompress(
     mut stream: Box<dyn Read + Send>,
 ) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {
     let mut magic = Vec::with_capacity(ZSTANDARD.len());

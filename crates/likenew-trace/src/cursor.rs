@@ -1,6 +1,6 @@
 //! Reads the fields of a line byte by byte, and knows where it stands when something is wrong.
 
-use crate::flaw::Flaw;
+use crate::line_error::LineError;
 
 /// A place in a line.
 pub(crate) struct Cursor<'l> {
@@ -23,8 +23,8 @@ impl<'l> Cursor<'l> {
         &self.line[self.at..]
     }
 
-    pub(crate) fn flaw(&self, expected: &'static str) -> Flaw {
-        Flaw::at(self.at, expected)
+    pub(crate) fn line_error(&self, expected: &'static str) -> LineError {
+        LineError::at(self.at, expected)
     }
 
     pub(crate) fn peek(&self) -> Option<u8> {
@@ -39,20 +39,20 @@ impl<'l> Cursor<'l> {
     }
 
     /// Passes this byte.
-    pub(crate) fn pass(&mut self, byte: u8, expected: &'static str) -> Result<(), Flaw> {
-        if self.take(byte) { Ok(()) } else { Err(self.flaw(expected)) }
+    pub(crate) fn pass(&mut self, byte: u8, expected: &'static str) -> Result<(), LineError> {
+        if self.take(byte) { Ok(()) } else { Err(self.line_error(expected)) }
     }
 
     /// Passes a comma.
-    pub(crate) fn comma(&mut self) -> Result<(), Flaw> {
+    pub(crate) fn comma(&mut self) -> Result<(), LineError> {
         self.pass(b',', "a comma")
     }
 
     /// Passes blanks; at least one.
-    pub(crate) fn blanks(&mut self, expected: &'static str) -> Result<(), Flaw> {
+    pub(crate) fn blanks(&mut self, expected: &'static str) -> Result<(), LineError> {
         let from = self.at;
         self.skip_blanks();
-        if self.at > from { Ok(()) } else { Err(self.flaw(expected)) }
+        if self.at > from { Ok(()) } else { Err(self.line_error(expected)) }
     }
 
     pub(crate) fn skip_blanks(&mut self) {
@@ -63,7 +63,7 @@ impl<'l> Cursor<'l> {
 
     /// A whole number that fits into 64 bits.
     #[inline]
-    pub(crate) fn number(&mut self, expected: &'static str) -> Result<u64, Flaw> {
+    pub(crate) fn number(&mut self, expected: &'static str) -> Result<u64, LineError> {
         let rest = self.rest();
         let (mut value, mut digits) = (0u64, 0);
         while let Some(eight) =
@@ -80,16 +80,16 @@ impl<'l> Cursor<'l> {
         }
         // Nineteen digits always fit; only what is longer needs a look.
         if digits == 0 || digits > 19 && !fits(&rest[..digits]) {
-            return Err(self.flaw(expected));
+            return Err(self.line_error(expected));
         }
         self.at += digits;
         Ok(value)
     }
 
     /// Seconds with up to nine digits behind the point, as nanoseconds; of further digits only zeros.
-    pub(crate) fn seconds(&mut self, expected: &'static str) -> Result<u64, Flaw> {
+    pub(crate) fn seconds(&mut self, expected: &'static str) -> Result<u64, LineError> {
         let from = self.at;
-        let whole = self.number(expected)?.checked_mul(1_000_000_000).ok_or(Flaw::at(from, expected))?;
+        let whole = self.number(expected)?.checked_mul(1_000_000_000).ok_or(LineError::at(from, expected))?;
         if !self.take(b'.') {
             return Ok(whole);
         }
@@ -97,7 +97,7 @@ impl<'l> Cursor<'l> {
         let digits = self.at;
         while let Some(digit) = self.peek().map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
             if place == 0 && digit != 0 {
-                return Err(Flaw::at(from, expected));
+                return Err(LineError::at(from, expected));
             }
             part += u64::from(digit) * place;
             place /= 10;
@@ -105,7 +105,7 @@ impl<'l> Cursor<'l> {
         }
         match whole.checked_add(part) {
             Some(total) if self.at > digits => Ok(total),
-            _ => Err(Flaw::at(from, expected)),
+            _ => Err(LineError::at(from, expected)),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'l> Cursor<'l> {
     }
 
     /// What stands between this place and here.
-    pub(crate) fn since(&self, from: usize) -> &'l [u8] {
+    pub(crate) fn slice_from(&self, from: usize) -> &'l [u8] {
         &self.line[from..self.at]
     }
 
@@ -136,15 +136,15 @@ impl<'l> Cursor<'l> {
     }
 
     /// A whole number of units, as so many times as much; both fit into 64 bits.
-    pub(crate) fn scaled(&mut self, factor: u64, expected: &'static str) -> Result<u64, Flaw> {
+    pub(crate) fn scale(&mut self, factor: u64, expected: &'static str) -> Result<u64, LineError> {
         let from = self.at;
-        self.number(expected)?.checked_mul(factor).ok_or(Flaw::at(from, expected))
+        self.number(expected)?.checked_mul(factor).ok_or(LineError::at(from, expected))
     }
 
     /// Nothing may follow but blanks.
-    pub(crate) fn end(&mut self) -> Result<(), Flaw> {
+    pub(crate) fn end(&mut self) -> Result<(), LineError> {
         self.skip_blanks();
-        if self.rest().is_empty() { Ok(()) } else { Err(self.flaw("the end of the line")) }
+        if self.rest().is_empty() { Ok(()) } else { Err(self.line_error("the end of the line")) }
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     fn numbers_are_whole_and_fit() {
         assert_eq!(Cursor::new(b"18446744073709551615,").number("n"), Ok(u64::MAX));
         for text in ["", "-1", "+1", "x", "18446744073709551616", "99999999999999999999999"] {
-            assert_eq!(Cursor::new(text.as_bytes()).number("n"), Err(Flaw::at(0, "n")), "{text}");
+            assert_eq!(Cursor::new(text.as_bytes()).number("n"), Err(LineError::at(0, "n")), "{text}");
         }
     }
 

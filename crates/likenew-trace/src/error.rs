@@ -12,15 +12,15 @@ pub enum TraceError {
         error: std::io::Error,
     },
     /// It is no trace that can be read here.
-    #[error("{file} {why}")]
+    #[error("{file} {reason}")]
     Unknown {
         /// Its name as it was given.
         file: String,
         /// What it looks like, and what to do.
-        why: String,
+        reason: String,
     },
     /// Something has another form than its format gives it.
-    #[error("{file}, line {line}, column {column}: expected {expected}, found {found}")]
+    #[error("{file}, line {line}, column {column}: expected {expected}, found {actual}")]
     Malformed {
         /// Its name as it was given.
         file: String,
@@ -31,24 +31,24 @@ pub enum TraceError {
         /// What should be there.
         expected: String,
         /// What is.
-        found: String,
+        actual: String,
     },
     /// A line of the trace makes sense by itself and none where it stands.
-    #[error("{file}, line {line}: {why}")]
+    #[error("{file}, line {line}: {reason}")]
     Senseless {
         /// Its name as it was given.
         file: String,
         /// From 1.
         line: u64,
         /// What is wrong, and what to do.
-        why: String,
+        reason: String,
     },
     /// It holds several volumes and none was chosen, or not the one that was.
-    #[error("{file} {why}")]
+    #[error("{file} {reason}")]
     Volumes {
         /// Its name as it was given.
         file: String,
         /// Which there are, and how to choose one.
-        why: String,
+        reason: String,
     },
 }

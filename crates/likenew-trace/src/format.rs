@@ -71,7 +71,7 @@ impl Format {
     ///
     /// # Errors
     /// What the file looks like instead, and what to do.
-    pub(crate) fn of(ahead: &[u8]) -> Result<Self, String> {
+    pub(crate) fn detect(ahead: &[u8]) -> Result<Self, String> {
         if ahead.is_empty() {
             return Err("is empty".to_owned());
         }

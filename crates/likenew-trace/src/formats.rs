@@ -13,15 +13,15 @@ pub(crate) mod systor;
 pub(crate) mod tencent;
 pub(crate) mod tracefs;
 
-use crate::flaw::Flaw;
 use crate::head::TraceHead;
 use crate::intake::Intake;
+use crate::line_error::LineError;
 
 /// Bytes of a sector, the unit of Linux's block layer and of several formats.
 const SECTOR: u64 = 512;
 
 /// What is said of the kernel's own marks that it has lost events.
-const LOST: &str = "times the kernel says that it has lost events";
+const LOST_EVENTS_NOTE: &str = "times the kernel says that it has lost events";
 
 /// The lines of one format.
 pub(crate) trait Parse: Send {
@@ -31,10 +31,10 @@ pub(crate) trait Parse: Send {
     }
 
     /// Takes one line without its end; never an empty one.
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw>;
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError>;
 
     /// The file has ended.
-    fn end(&mut self, _intake: &mut Intake) -> Result<(), Flaw> {
+    fn end(&mut self, _intake: &mut Intake) -> Result<(), LineError> {
         Ok(())
     }
 

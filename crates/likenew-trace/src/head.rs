@@ -20,7 +20,7 @@ pub struct TraceHead {
     /// Records that the recorder missed; 0 means none.
     pub lost_events: Option<u64>,
     /// Whatever else a recorder says, as key and value: keys of lower-case letters, digits and `_`.
-    pub others: Vec<(String, String)>,
+    pub extra: Vec<(String, String)>,
 }
 
 /// A head has at most so many lines.
@@ -41,7 +41,7 @@ impl TraceHead {
             ("lost_events", self.lost_events.map(|events| events.to_string())),
         ];
         let known = known.into_iter().filter_map(|(key, value)| Some((key, value?)));
-        known.chain(self.others.iter().map(|(key, value)| (key.as_str(), value.clone()))).collect()
+        known.chain(self.extra.iter().map(|(key, value)| (key.as_str(), value.clone()))).collect()
     }
 
     /// Takes a line of a head; a later line of the same key replaces the earlier one.
@@ -65,9 +65,9 @@ impl TraceHead {
                 self.block = Some(block.ok_or("a power of two of bytes")?);
             }
             "lost_events" => self.lost_events = Some(number().ok_or("a count")?),
-            _ => match self.others.iter().position(|(known, _)| known == key) {
-                Some(at) => value.clone_into(&mut self.others[at].1),
-                None if self.others.len() < OTHERS_MAX => self.others.push((key.into(), value.into())),
+            _ => match self.extra.iter().position(|(known, _)| known == key) {
+                Some(at) => value.clone_into(&mut self.extra[at].1),
+                None if self.extra.len() < OTHERS_MAX => self.extra.push((key.into(), value.into())),
                 None => return Err("a head of at most 256 lines"),
             },
         }

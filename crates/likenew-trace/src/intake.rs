@@ -5,7 +5,7 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::applications::Applications;
-use crate::flaw::Flaw;
+use crate::line_error::LineError;
 use crate::notes::Notes;
 use crate::pairing::Pairing;
 use crate::volumes::Volumes;
@@ -63,20 +63,20 @@ impl Intake {
 
     /// One more record, `at` in whatever time the file has. Of a flush only the times count.
     #[inline]
-    pub(crate) fn put(&mut self, io: TraceIo, columns: Columns) -> Result<(), Flaw> {
-        let io = self.checked(io, columns)?;
+    pub(crate) fn put(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
+        let io = self.validate(io, columns)?;
         self.keep(io)
     }
 
     /// One that leaves, and ends on a later line.
-    pub(crate) fn issue(&mut self, io: TraceIo, columns: Columns) -> Result<(), Flaw> {
-        let io = self.checked(io, columns)?;
+    pub(crate) fn issue(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
+        let io = self.validate(io, columns)?;
         self.pairing.issue(io);
         self.settle(false)
     }
 
     /// One that left on an earlier line ends.
-    pub(crate) fn complete(&mut self, op: Op, offset: u64, length: u64, at: Nanos) -> Result<(), Flaw> {
+    pub(crate) fn complete(&mut self, op: Op, offset: u64, length: u64, at: Nanos) -> Result<(), LineError> {
         if !self.pairing.complete(op, offset, length, at) {
             self.notes.count("ends of I/Os whose beginning is not in the trace");
         }
@@ -84,20 +84,20 @@ impl Intake {
     }
 
     /// One that left on an earlier line was not taken, and leaves again on a later one.
-    pub(crate) fn take_back(&mut self, op: Op, offset: u64) -> Result<(), Flaw> {
-        if !self.pairing.take_back(op, offset) {
+    pub(crate) fn requeue(&mut self, op: Op, offset: u64) -> Result<(), LineError> {
+        if !self.pairing.requeue(op, offset) {
             self.notes.count("I/Os that were taken back and whose beginning is not in the trace");
         }
         self.settle(false)
     }
 
     /// Nothing more leaves or ends.
-    pub(crate) fn end(&mut self) -> Result<(), Flaw> {
+    pub(crate) fn end(&mut self) -> Result<(), LineError> {
         self.settle(true)
     }
 
     /// Passes on what needs to wait for its end no longer.
-    fn settle(&mut self, is_end: bool) -> Result<(), Flaw> {
+    fn settle(&mut self, is_end: bool) -> Result<(), LineError> {
         while let Some(io) = self.pairing.pop(is_end) {
             if io.latency.is_none() {
                 self.notes.count("I/Os whose end is not in the trace: their latency is not known");
@@ -108,12 +108,12 @@ impl Intake {
     }
 
     #[inline]
-    fn keep(&mut self, io: TraceIo) -> Result<(), Flaw> {
+    fn keep(&mut self, io: TraceIo) -> Result<(), LineError> {
         if self.window.push(io) { Ok(()) } else { Err(too_late()) }
     }
 
     #[inline]
-    fn checked(&mut self, mut io: TraceIo, columns: Columns) -> Result<TraceIo, Flaw> {
+    fn validate(&mut self, mut io: TraceIo, columns: Columns) -> Result<TraceIo, LineError> {
         if io.op == Op::Flush {
             (io.offset, io.length) = (0, 0);
         } else {
@@ -140,42 +140,44 @@ impl Intake {
         self.window.is_empty()
     }
 
-    fn check_range(&self, io: &TraceIo, columns: Columns) -> Result<(), Flaw> {
+    fn check_range(&self, io: &TraceIo, columns: Columns) -> Result<(), LineError> {
         if io.length == 0 {
-            return Err(Flaw::at(columns.length, "a length above 0"));
+            return Err(LineError::at(columns.length, "a length above 0"));
         }
         if io.length > LENGTH_MAX && io.op != Op::Trim {
-            return Err(Flaw::at(columns.length, "a length of at most 1 GiB"));
+            return Err(LineError::at(columns.length, "a length of at most 1 GiB"));
         }
         let capacity = self.capacity.unwrap_or(ADDRESS_MAX);
         match io.offset.checked_add(io.length) {
             Some(end) if end <= capacity => Ok(()),
-            _ if self.capacity.is_none() => Err(Flaw::at(columns.offset, "a range that ends within 1 EiB")),
+            _ if self.capacity.is_none() => {
+                Err(LineError::at(columns.offset, "a range that ends within 1 EiB"))
+            }
             _ => {
                 let expected = format!("a range that ends within the drive's {capacity} bytes");
-                Err(Flaw::at(columns.offset, expected))
+                Err(LineError::at(columns.offset, expected))
             }
         }
     }
 
-    fn check_times(&mut self, io: &TraceIo, columns: Columns) -> Result<(), Flaw> {
+    fn check_times(&mut self, io: &TraceIo, columns: Columns) -> Result<(), LineError> {
         let before = self.before.replace(io.at).unwrap_or(io.at);
         if io.at.0.abs_diff(before.0) > SPAN_MAX.0 {
-            return Err(Flaw::at(columns.at, "a time within a year of that of the record before"));
+            return Err(LineError::at(columns.at, "a time within a year of that of the record before"));
         }
         if io.at.0.abs_diff(self.first.get_or_insert(io.at).0) > TRACE_MAX.0 {
-            return Err(Flaw::at(columns.at, "a time within ten years of that of the first record"));
+            return Err(LineError::at(columns.at, "a time within ten years of that of the first record"));
         }
         if io.latency.is_some_and(|latency| latency > SPAN_MAX) {
-            return Err(Flaw::at(columns.latency, "a latency below a year"));
+            return Err(LineError::at(columns.latency, "a latency below a year"));
         }
         Ok(())
     }
 }
 
 #[cold]
-fn too_late() -> Flaw {
-    Flaw::Whole(format!(
+fn too_late() -> LineError {
+    LineError::Line(format!(
         "its time lies before that of records that stand {WINDOW} or more lines earlier: sort the file by time"
     ))
 }

@@ -14,12 +14,12 @@ pub(crate) struct Line {
     /// Behind its last byte, the line end left out.
     to: usize,
     /// Whether a line end follows.
-    pub(crate) whole: bool,
+    pub(crate) is_complete: bool,
 }
 
 /// Why there is no next line.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum ReadFailure {
     /// It is longer than [`LINE_MAX`].
     Endless,
     /// The stream can not be read on.
@@ -33,7 +33,7 @@ pub(crate) struct Lines {
     /// What is read and not handed out.
     from: usize,
     to: usize,
-    ended: bool,
+    at_end: bool,
     /// What ended the stream before its time; told when the lines before it are handed out.
     failure: Option<io::Error>,
     number: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Lines {
 impl Lines {
     pub(crate) fn new(stream: Box<dyn Read + Send>) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        let mut lines = Self { stream, buffer, from: 0, to: 0, ended: false, failure: None, number: 0 };
+        let mut lines = Self { stream, buffer, from: 0, to: 0, at_end: false, failure: None, number: 0 };
         lines.fill();
         // Files of some editors begin with a mark of their encoding.
         if lines.buffer[..lines.to].starts_with(b"\xef\xbb\xbf") {
@@ -71,48 +71,48 @@ impl Lines {
     }
 
     /// The next line, or none at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Line>, Broken> {
+    pub(crate) fn next(&mut self) -> Result<Option<Line>, ReadFailure> {
         loop {
             if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.from..self.to]) {
                 return self.hand_out(length, true).map(Some);
             }
-            if self.ended {
+            if self.at_end {
                 break;
             }
             if self.to - self.from > LINE_MAX {
                 self.number += 1;
-                return Err(Broken::Endless);
+                return Err(ReadFailure::Endless);
             }
             self.fill();
         }
         if self.from < self.to {
             return self.hand_out(self.to - self.from, false).map(Some);
         }
-        self.failure.take().map_or(Ok(None), |error| Err(Broken::Stream(error)))
+        self.failure.take().map_or(Ok(None), |error| Err(ReadFailure::Stream(error)))
     }
 
-    fn hand_out(&mut self, length: usize, whole: bool) -> Result<Line, Broken> {
+    fn hand_out(&mut self, length: usize, is_complete: bool) -> Result<Line, ReadFailure> {
         let from = self.from;
         self.from = (from + length + 1).min(self.to);
         self.number += 1;
         if length > LINE_MAX {
-            return Err(Broken::Endless);
+            return Err(ReadFailure::Endless);
         }
         let returns = self.buffer[from..from + length].ends_with(b"\r");
-        Ok(Line { from, to: from + length - usize::from(returns), whole })
+        Ok(Line { from, to: from + length - usize::from(returns), is_complete })
     }
 
     fn fill(&mut self) {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;
         self.from = 0;
-        while self.to < self.buffer.len() && !self.ended {
+        while self.to < self.buffer.len() && !self.at_end {
             match self.stream.read(&mut self.buffer[self.to..]) {
-                Ok(0) => self.ended = true,
+                Ok(0) => self.at_end = true,
                 Ok(read) => self.to += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.ended = true;
+                    self.at_end = true;
                     self.failure = Some(error);
                 }
             }
@@ -124,13 +124,13 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn all(bytes: &[u8]) -> (Vec<(String, bool)>, Option<Broken>) {
+    fn all(bytes: &[u8]) -> (Vec<(String, bool)>, Option<ReadFailure>) {
         let mut lines = Lines::new(Box::new(io::Cursor::new(bytes.to_vec())));
         let mut found = Vec::new();
         loop {
             match lines.next() {
                 Ok(Some(line)) => {
-                    found.push((String::from_utf8(lines.text(&line).to_vec()).unwrap(), line.whole));
+                    found.push((String::from_utf8(lines.text(&line).to_vec()).unwrap(), line.is_complete));
                 }
                 Ok(None) => return (found, None),
                 Err(broken) => return (found, Some(broken)),
@@ -157,6 +157,6 @@ mod tests {
     #[test]
     fn a_file_without_line_ends_is_no_trace() {
         let (found, broken) = all(&vec![b'x'; 1 << 20]);
-        assert!(found.is_empty() && matches!(broken, Some(Broken::Endless)));
+        assert!(found.is_empty() && matches!(broken, Some(ReadFailure::Endless)));
     }
 }

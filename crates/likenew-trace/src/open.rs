@@ -6,7 +6,7 @@ use std::path::Path;
 
 use likenew_core::trace::{TraceIo, TraceSource};
 
-use crate::compression::unpacked;
+use crate::compression::decompress;
 use crate::error::TraceError;
 use crate::format::Format;
 use crate::formats::alibaba::Alibaba;
@@ -21,7 +21,7 @@ use crate::formats::tracefs::Tracefs;
 use crate::head::TraceHead;
 use crate::intake::Intake;
 use crate::lines::Lines;
-use crate::reader::{Reader, Reading, Source};
+use crate::reader::{Reader, Source, TraceReader};
 use crate::volumes::Volumes;
 
 /// How to read a trace.
@@ -37,7 +37,7 @@ pub struct OpenOptions {
 pub struct Trace {
     format: Format,
     compression: Option<&'static str>,
-    reader: Box<dyn Reading>,
+    reader: Box<dyn TraceReader>,
 }
 
 /// Opens a trace: [`Trace::open`] for those who want its I/Os alone.
@@ -58,7 +58,7 @@ pub fn open_stream(
     options: &OpenOptions,
 ) -> Result<Trace, TraceError> {
     let wrong = |error| TraceError::File { file: name.to_owned(), error };
-    let (stream, compression) = unpacked(stream).map_err(wrong)?;
+    let (stream, compression) = decompress(stream).map_err(wrong)?;
     let mut lines = Lines::new(stream);
     if lines.ahead().is_empty()
         && let Some(error) = lines.failure()
@@ -67,9 +67,8 @@ pub fn open_stream(
     }
     let format = match options.format {
         Some(format) => format,
-        None => {
-            Format::of(lines.ahead()).map_err(|why| TraceError::Unknown { file: name.to_owned(), why })?
-        }
+        None => Format::detect(lines.ahead())
+            .map_err(|reason| TraceError::Unknown { file: name.to_owned(), reason })?,
     };
     let source = Source { file: name.to_owned(), compression, lines };
     let intake = Intake::new(Volumes::new(options.volume.as_deref(), format.volumes()));
@@ -79,7 +78,7 @@ pub fn open_stream(
 }
 
 /// One reader for each format, so that parsing is no indirect call.
-fn reader(format: Format, source: Source, intake: Intake) -> Box<dyn Reading> {
+fn reader(format: Format, source: Source, intake: Intake) -> Box<dyn TraceReader> {
     match format {
         Format::Likenew => Box::new(Reader::new(source, Likenew::default(), intake)),
         Format::Iolog => Box::new(Reader::new(source, Iolog::default(), intake)),

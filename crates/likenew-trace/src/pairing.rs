@@ -15,14 +15,14 @@ const WAITING_MAX: usize = 1 << 18;
 /// An end belongs to the oldest of the same operation and first byte. An end of fewer bytes leaves the rest in flight.
 #[derive(Default)]
 pub(crate) struct Pairing {
-    held: VecDeque<Held>,
+    pending: VecDeque<PendingIo>,
     /// The number of the first of those held; each has the number after the one before.
     first: u64,
     /// The oldest and the latest in flight of one operation and first byte.
     in_flight: FxHashMap<(Op, u64), (u64, u64)>,
 }
 
-struct Held {
+struct PendingIo {
     io: TraceIo,
     state: State,
     /// The first byte that has not ended.
@@ -37,7 +37,7 @@ enum State {
     InFlight(u64),
     Done,
     /// It was taken back and will leave again.
-    TakenBack,
+    Requeued,
 }
 
 const NONE: u64 = u64::MAX;
@@ -45,51 +45,56 @@ const NONE: u64 = u64::MAX;
 impl Pairing {
     /// It leaves.
     pub(crate) fn issue(&mut self, io: TraceIo) {
-        let number = self.first + self.held.len() as u64;
-        self.held.push_back(Held { io, state: State::InFlight(io.length), offset: io.offset, next: NONE });
+        let number = self.first + self.pending.len() as u64;
+        self.pending.push_back(PendingIo {
+            io,
+            state: State::InFlight(io.length),
+            offset: io.offset,
+            next: NONE,
+        });
         self.enqueue((io.op, io.offset), number);
     }
 
     /// It ends, or a part of it. `false` when nothing of the kind is in flight.
     pub(crate) fn complete(&mut self, op: Op, offset: u64, length: u64, at: Nanos) -> bool {
         let Some(number) = self.dequeue((op, offset)) else { return false };
-        let held = self.at(number);
-        match held.state {
+        let pending = self.at(number);
+        match pending.state {
             State::InFlight(left) if length < left && length > 0 => {
-                held.state = State::InFlight(left - length);
-                held.offset = offset + length;
+                pending.state = State::InFlight(left - length);
+                pending.offset = offset + length;
                 self.enqueue((op, offset + length), number);
             }
             _ => {
-                held.state = State::Done;
-                held.io.latency = Some(at.since(held.io.at));
+                pending.state = State::Done;
+                pending.io.latency = Some(at.since(pending.io.at));
             }
         }
         true
     }
 
     /// The drive did not take it, and it will leave again. `false` when nothing of the kind is in flight.
-    pub(crate) fn take_back(&mut self, op: Op, offset: u64) -> bool {
+    pub(crate) fn requeue(&mut self, op: Op, offset: u64) -> bool {
         let Some(number) = self.dequeue((op, offset)) else { return false };
-        self.at(number).state = State::TakenBack;
+        self.at(number).state = State::Requeued;
         true
     }
 
     /// The next in the order of leaving, once its end is known, or too many wait for it, or nothing more comes.
     pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
         loop {
-            let front = self.held.front()?;
+            let front = self.pending.front()?;
             if matches!(front.state, State::InFlight(_)) {
-                if self.held.len() <= WAITING_MAX && !is_end {
+                if self.pending.len() <= WAITING_MAX && !is_end {
                     return None;
                 }
                 let key = (front.io.op, front.offset);
                 self.forget(key);
             }
-            let held = self.held.pop_front().expect("there is a front");
+            let pending = self.pending.pop_front().expect("there is a front");
             self.first += 1;
-            if held.state != State::TakenBack {
-                return Some(held.io);
+            if pending.state != State::Requeued {
+                return Some(pending.io);
             }
         }
     }
@@ -97,7 +102,7 @@ impl Pairing {
     fn enqueue(&mut self, key: (Op, u64), number: u64) {
         let latest = self.in_flight.entry(key).or_insert((number, NONE));
         if latest.1 != NONE {
-            self.held[(latest.1 - self.first) as usize].next = number;
+            self.pending[(latest.1 - self.first) as usize].next = number;
         }
         latest.1 = number;
     }
@@ -131,8 +136,8 @@ impl Pairing {
         }
     }
 
-    fn at(&mut self, number: u64) -> &mut Held {
-        &mut self.held[(number - self.first) as usize]
+    fn at(&mut self, number: u64) -> &mut PendingIo {
+        &mut self.pending[(number - self.first) as usize]
     }
 }
 
@@ -177,7 +182,7 @@ mod tests {
     fn what_was_taken_back_leaves_again() {
         let mut pairing = Pairing::default();
         pairing.issue(io(0, Op::Write, 0, 512));
-        assert!(pairing.take_back(Op::Write, 0));
+        assert!(pairing.requeue(Op::Write, 0));
         pairing.issue(io(3, Op::Write, 0, 512));
         assert!(pairing.complete(Op::Write, 0, 512, Nanos(5)));
         assert_eq!(latencies(&mut pairing), [Some(2)]);
@@ -188,14 +193,14 @@ mod tests {
         let mut pairing = Pairing::default();
         pairing.issue(io(0, Op::Write, 0, 4096));
         assert!(pairing.complete(Op::Write, 0, 512, Nanos(1)));
-        let mut handed_out = 0;
+        let mut emitted_count = 0;
         for n in 1..=2 * WAITING_MAX as u64 {
             pairing.issue(io(n, Op::Read, 512, 512));
             assert!(pairing.complete(Op::Read, 512, 512, Nanos(n + 1)));
-            handed_out += std::iter::from_fn(|| pairing.pop(false)).count();
-            assert!(pairing.held.len() <= WAITING_MAX);
+            emitted_count += std::iter::from_fn(|| pairing.pop(false)).count();
+            assert!(pairing.pending.len() <= WAITING_MAX);
         }
-        assert_eq!(handed_out, 2 * WAITING_MAX + 1);
+        assert_eq!(emitted_count, 2 * WAITING_MAX + 1);
         assert!(pairing.in_flight.is_empty());
     }
 

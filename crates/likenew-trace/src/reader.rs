@@ -6,11 +6,11 @@ use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 
 use crate::error::TraceError;
-use crate::flaw::{Flaw, placed};
 use crate::formats::Parse;
 use crate::head::TraceHead;
 use crate::intake::Intake;
-use crate::lines::{Broken, LINE_MAX, Lines};
+use crate::line_error::{LineError, locate};
+use crate::lines::{LINE_MAX, Lines, ReadFailure};
 
 /// So many lines are looked through for volumes, where one has to be chosen.
 const CENSUS_LINES: u64 = 1_000_000;
@@ -33,11 +33,11 @@ pub(crate) struct Reader<P> {
     intake: Intake,
     /// When the first record left, in the file's own time.
     first: Option<Nanos>,
-    ended: bool,
+    at_end: bool,
 }
 
 /// What a trace is to those who open it, whatever its format.
-pub(crate) trait Reading: TraceSource {
+pub(crate) trait TraceReader: TraceSource {
     /// Reads until there is a record or the end.
     fn prime(&mut self) -> Result<(), TraceError>;
 
@@ -54,7 +54,7 @@ pub(crate) trait Reading: TraceSource {
 impl<P: Parse> Reader<P> {
     pub(crate) fn new(source: Source, parser: P, intake: Intake) -> Self {
         let Source { file, compression, lines } = source;
-        Self { file, compression, lines, parser, intake, first: None, ended: false }
+        Self { file, compression, lines, parser, intake, first: None, at_end: false }
     }
 
     /// Takes the next line.
@@ -62,11 +62,11 @@ impl<P: Parse> Reader<P> {
         let line = match self.lines.next() {
             Ok(Some(line)) => line,
             Ok(None) => return self.end(),
-            Err(broken) => return self.broken(broken),
+            Err(broken) => return self.report_failure(broken),
         };
-        if !line.whole {
+        if !line.is_complete {
             if let Some(error) = self.lines.failure() {
-                return self.broken(Broken::Stream(error));
+                return self.report_failure(ReadFailure::Stream(error));
             }
             if self.parser.forgives_torn_end() {
                 self.intake.notes.say("the last line was cut short and left out");
@@ -79,58 +79,58 @@ impl<P: Parse> Reader<P> {
         }
         match self.parser.line(text, &mut self.intake) {
             Ok(()) => Ok(()),
-            Err(Flaw::AnotherVolume) => {
+            Err(LineError::AnotherVolume) => {
                 self.intake.volumes.begin_census();
                 // Counted now; a volume that is only counted is no flaw.
                 let _ = self.parser.line(text, &mut self.intake);
                 Err(self.census())
             }
-            Err(flaw) => {
+            Err(line_error) => {
                 let number = self.lines.number();
-                Err(placed(&self.file, number, text, flaw))
+                Err(locate(&self.file, number, text, line_error))
             }
         }
     }
 
     fn end(&mut self) -> Result<(), TraceError> {
-        self.ended = true;
-        let flawed = |flaw| placed(&self.file, self.lines.number(), b"", flaw);
+        self.at_end = true;
+        let flawed = |line_error| locate(&self.file, self.lines.number(), b"", line_error);
         self.parser.end(&mut self.intake).and_then(|()| self.intake.end()).map_err(flawed)?;
         match self.intake.volumes.missing() {
             None => Ok(()),
             Some(missing) => {
-                let listed = self.intake.volumes.listed();
-                let why = match listed.is_empty() {
+                let volume_list = self.intake.volumes.volume_list();
+                let reason = match volume_list.is_empty() {
                     true => format!("has no volume {missing}: it holds no record"),
-                    false => format!("has no volume {missing}; there are (with records): {listed}"),
+                    false => format!("has no volume {missing}; there are (with records): {volume_list}"),
                 };
-                Err(TraceError::Volumes { file: self.file.clone(), why })
+                Err(TraceError::Volumes { file: self.file.clone(), reason })
             }
         }
     }
 
     /// Why the lines stop before their time; no error where a recorder that was killed leaves its file so.
-    fn broken(&mut self, broken: Broken) -> Result<(), TraceError> {
+    fn report_failure(&mut self, broken: ReadFailure) -> Result<(), TraceError> {
         let number = self.lines.number();
         let error = match broken {
-            Broken::Endless => {
-                let why = format!("it is longer than {LINE_MAX} bytes: no trace has such lines");
-                return Err(TraceError::Senseless { file: self.file.clone(), line: number, why });
+            ReadFailure::Endless => {
+                let reason = format!("it is longer than {LINE_MAX} bytes: no trace has such lines");
+                return Err(TraceError::Senseless { file: self.file.clone(), line: number, reason });
             }
-            Broken::Stream(error) => error,
+            ReadFailure::Stream(error) => error,
         };
         if self.parser.forgives_torn_end() && error.kind() == io::ErrorKind::UnexpectedEof {
             self.intake.notes.say("the compressed data ends before its time; what was whole was read");
             return self.end();
         }
-        let why = match (self.compression, error.kind()) {
+        let reason = match (self.compression, error.kind()) {
             (None, _) => return Err(TraceError::File { file: self.file.clone(), error }),
             (Some(name), io::ErrorKind::UnexpectedEof) => {
                 format!("the {name} data ends here, before its time: copy the file again")
             }
             (Some(name), _) => format!("the {name} data is damaged behind this line: {error}"),
         };
-        Err(TraceError::Senseless { file: self.file.clone(), line: number, why })
+        Err(TraceError::Senseless { file: self.file.clone(), line: number, reason })
     }
 
     /// Counts the volumes on the lines that follow, and says them.
@@ -145,22 +145,22 @@ impl<P: Parse> Reader<P> {
             }
             left -= 1;
         }
-        let listed = self.intake.volumes.listed();
-        let seen = self.lines.number();
-        let why = format!(
-            "holds several volumes, in its first {seen} lines (with records): {listed}; choose one with --volume"
+        let volume_list = self.intake.volumes.volume_list();
+        let line_count = self.lines.number();
+        let reason = format!(
+            "holds several volumes, in its first {line_count} lines (with records): {volume_list}; choose one with --volume"
         );
-        TraceError::Volumes { file: self.file.clone(), why }
+        TraceError::Volumes { file: self.file.clone(), reason }
     }
 
     fn step(&mut self) -> Result<Option<TraceIo>, TraceError> {
         loop {
-            if let Some(mut io) = self.intake.pop(self.ended) {
+            if let Some(mut io) = self.intake.pop(self.at_end) {
                 let first = *self.first.get_or_insert(io.at);
                 io.at = io.at - first;
                 return Ok(Some(io));
             }
-            if self.ended {
+            if self.at_end {
                 return Ok(None);
             }
             self.advance()?;
@@ -171,7 +171,7 @@ impl<P: Parse> Reader<P> {
 impl<P: Parse> TraceSource for Reader<P> {
     fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
         self.step().map_err(|error| {
-            self.ended = true;
+            self.at_end = true;
             self.intake.clear();
             error.to_string()
         })
@@ -186,9 +186,9 @@ impl<P: Parse> TraceSource for Reader<P> {
     }
 }
 
-impl<P: Parse> Reading for Reader<P> {
+impl<P: Parse> TraceReader for Reader<P> {
     fn prime(&mut self) -> Result<(), TraceError> {
-        while !self.ended && self.intake.is_empty() {
+        while !self.at_end && self.intake.is_empty() {
             self.advance()?;
         }
         Ok(())
@@ -203,6 +203,6 @@ impl<P: Parse> Reading for Reader<P> {
     }
 
     fn volume(&self) -> Option<String> {
-        self.intake.volumes.chosen()
+        self.intake.volumes.selection()
     }
 }

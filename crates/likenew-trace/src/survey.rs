@@ -12,15 +12,15 @@ use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use busy::Busy;
+use busy::BusySpans;
 use in_flight::InFlight;
 use sequence::Sequence;
 
 /// So many applications are listed by name.
-const NAMED: usize = 31;
+const LISTED_MAX: usize = 31;
 
 /// What the others are called together.
-const OTHERS: &str = "(others)";
+const OTHER_APPLICATIONS: &str = "(others)";
 
 /// What a trace holds. Bytes and nanoseconds; times are those of the recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct Survey {
     pub flush: Amount,
     /// What latencies say, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Recorded>,
+    pub latency: Option<LatencyStats>,
     /// Applications by bytes, the 31 with most, and all others together under `(others)`; the empty name stands for those
     /// that are not known.
     #[serde(default)]
@@ -66,7 +66,7 @@ pub struct Amount {
 
 /// What latencies say.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct LatencyStats {
     /// I/Os whose latency is known; the rest of this is about them.
     pub ios: u64,
     /// Time in which at least one was in flight.
@@ -118,7 +118,7 @@ pub struct Surveyor {
     amounts: [Amount; 4],
     sequence: Sequence,
     recorded_ios: u64,
-    busy: Busy,
+    busy: BusySpans,
     in_flight: InFlight,
     applications: Vec<Application>,
 }
@@ -126,7 +126,7 @@ pub struct Surveyor {
 #[derive(Clone, Default)]
 struct Application {
     amount: Amount,
-    busy: Busy,
+    busy: BusySpans,
     /// Stands for the name in the digest.
     hash: u64,
 }
@@ -168,12 +168,12 @@ impl Surveyor {
     pub fn finish(self, applications: &[String]) -> Survey {
         let [read, write, trim, flush] = self.amounts;
         let (busy_ns, waiting_ns) = (self.busy.time(), self.busy.waiting());
-        let recorded = (self.recorded_ios > 0).then(|| Recorded {
+        let latency = (self.recorded_ios > 0).then(|| LatencyStats {
             ios: self.recorded_ios,
             busy_ns,
             waiting_ns,
             depth_mean: if busy_ns == Nanos::ZERO { 0.0 } else { waiting_ns.0 as f64 / busy_ns.0 as f64 },
-            depth_max: self.in_flight.most() as u64,
+            depth_max: self.in_flight.max() as u64,
         });
         Survey {
             digest: self.digest.finish(),
@@ -186,7 +186,7 @@ impl Surveyor {
             write,
             trim,
             flush,
-            recorded,
+            latency,
             applications: shares(&self.applications, applications),
         }
     }
@@ -210,10 +210,10 @@ fn shares(applications: &[Application], names: &[String]) -> Vec<ApplicationShar
         })
         .collect();
     shares.sort_by(|a, b| (b.bytes, b.ios).cmp(&(a.bytes, a.ios)).then(a.application.cmp(&b.application)));
-    if shares.len() > NAMED + 1 {
-        let rest = shares.split_off(NAMED);
+    if shares.len() > LISTED_MAX + 1 {
+        let rest = shares.split_off(LISTED_MAX);
         shares.push(ApplicationShare {
-            application: OTHERS.to_owned(),
+            application: OTHER_APPLICATIONS.to_owned(),
             ios: rest.iter().map(|share| share.ios).sum(),
             bytes: rest.iter().fold(0, |sum, share| sum.saturating_add(share.bytes)),
             waiting_ns: rest.iter().fold(Nanos::ZERO, |sum, share| sum + share.waiting_ns),
@@ -232,7 +232,7 @@ struct Digest {
 }
 
 /// So many bytes are hashed at once.
-const HASHED: usize = 32 << 10;
+const HASHED_BYTES: usize = 32 << 10;
 
 impl Digest {
     fn put(&mut self, io: &TraceIo, application: u64) {
@@ -241,7 +241,7 @@ impl Digest {
         for number in [io.at.0, io.op.index() as u64, io.offset, io.length, latency, application] {
             self.bytes.extend_from_slice(&number.to_le_bytes());
         }
-        if self.bytes.len() >= HASHED {
+        if self.bytes.len() >= HASHED_BYTES {
             self.hasher.write(&self.bytes);
             self.bytes.clear();
         }

@@ -24,19 +24,19 @@ const FLUSH_SPAN: Nanos = Nanos::from_secs(1);
 /// a second by the times of the records; [`TraceWriter::flush`] writes those out as well. A file without
 /// [`TraceWriter::finish`] has no end mark, and whoever reads it is told.
 pub struct TraceWriter {
-    out: Out,
+    out: TraceSinkFile,
     text: Vec<u8>,
     records: u64,
     latest: Nanos,
     flushed: Nanos,
 }
 
-enum Out {
+enum TraceSinkFile {
     Plain(File),
     Zstandard(zstd::Encoder<'static, File>),
 }
 
-impl Out {
+impl TraceSinkFile {
     fn write(&mut self) -> &mut dyn Write {
         match self {
             Self::Plain(file) => file,
@@ -54,8 +54,8 @@ impl TraceWriter {
         let wrong = |error| TraceError::File { file: path.display().to_string(), error };
         let file = File::create_new(path).map_err(wrong)?;
         let out = match path.extension().is_some_and(|extension| extension == "zst") {
-            true => Out::Zstandard(encoder(file).map_err(wrong)?),
-            false => Out::Plain(file),
+            true => TraceSinkFile::Zstandard(encoder(file).map_err(wrong)?),
+            false => TraceSinkFile::Plain(file),
         };
         let text = Vec::with_capacity(FLUSH_BYTES + 1024);
         let mut writer = Self { out, text, records: 0, latest: Nanos::ZERO, flushed: Nanos::ZERO };
@@ -101,7 +101,7 @@ impl TraceWriter {
         let records = self.records;
         self.pair(END, &records.to_string());
         self.flush()?;
-        if let Out::Zstandard(encoder) = self.out {
+        if let TraceSinkFile::Zstandard(encoder) = self.out {
             encoder.finish()?;
         }
         Ok(records)
@@ -156,14 +156,14 @@ fn encoder(file: File) -> io::Result<zstd::Encoder<'static, File>> {
 
 /// Refuses what no reader would take.
 fn check(io: &TraceIo, latest: Nanos) -> io::Result<()> {
-    let why = if io.at < latest {
+    let reason = if io.at < latest {
         format!("it left at {} ns, after one that left at {} ns was written", io.at.0, latest.0)
     } else if (io.length == 0) != (io.op == Op::Flush) {
         format!("it is a {} of {} bytes", io.op, io.length)
     } else {
         return Ok(());
     };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no record of a trace: {why}")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no record of a trace: {reason}")))
 }
 
 /// The name, in quotes where a reader of CSV would take it for something else.

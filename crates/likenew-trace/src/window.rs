@@ -11,48 +11,48 @@ pub(crate) const WINDOW: usize = 4096;
 /// Holds the latest records until nothing earlier can follow them.
 pub(crate) struct Window {
     /// In the order of time; of equal times in the order of arrival.
-    held: VecDeque<TraceIo>,
-    handed_out: Nanos,
+    pending: VecDeque<TraceIo>,
+    emitted_until: Nanos,
 }
 
 impl Window {
     pub(crate) fn new() -> Self {
-        Self { held: VecDeque::with_capacity(WINDOW + 1), handed_out: Nanos::ZERO }
+        Self { pending: VecDeque::with_capacity(WINDOW + 1), emitted_until: Nanos::ZERO }
     }
 
     /// Takes one more; `false` when records that come after it in time are already handed out.
     #[must_use]
     pub(crate) fn push(&mut self, io: TraceIo) -> bool {
-        match self.held.back() {
+        match self.pending.back() {
             Some(last) if io.at < last.at => {
-                if io.at < self.handed_out {
+                if io.at < self.emitted_until {
                     return false;
                 }
-                let place = self.held.partition_point(|held| held.at <= io.at);
-                self.held.insert(place, io);
+                let place = self.pending.partition_point(|pending| pending.at <= io.at);
+                self.pending.insert(place, io);
             }
-            None if io.at < self.handed_out => return false,
-            _ => self.held.push_back(io),
+            None if io.at < self.emitted_until => return false,
+            _ => self.pending.push_back(io),
         }
         true
     }
 
     /// The earliest, once enough have come after it or nothing more comes.
     pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
-        if self.held.len() <= WINDOW && !is_end {
+        if self.pending.len() <= WINDOW && !is_end {
             return None;
         }
-        let io = self.held.pop_front()?;
-        self.handed_out = io.at;
+        let io = self.pending.pop_front()?;
+        self.emitted_until = io.at;
         Some(io)
     }
 
     pub(crate) fn clear(&mut self) {
-        self.held.clear();
+        self.pending.clear();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.pending.is_empty()
     }
 }
 

@@ -31,7 +31,7 @@ impl Activity {
         }
         let stat = now.stat.since(&before.stat)?;
         let elapsed = now.at - before.at;
-        let is_stuck = before.stat.in_flight > 0 && stat.in_flight > 0 && ended(&stat) == 0;
+        let is_stuck = before.stat.in_flight > 0 && stat.in_flight > 0 && ended_ios(&stat) == 0;
         Some(Self {
             at: now.at,
             elapsed,
@@ -44,17 +44,17 @@ impl Activity {
 
     /// Bytes a second of an operation; 0 where it is not counted.
     pub fn bytes_per_s(&self, op: Op) -> f64 {
-        self.per_s(self.of(op).bytes())
+        self.per_s(self.op_stat(op).bytes())
     }
 
     /// I/Os a second of an operation; 0 where it is not counted.
     pub fn iops(&self, op: Op) -> f64 {
-        self.per_s(self.of(op).ios)
+        self.per_s(self.op_stat(op).ios)
     }
 
     /// What is counted of an operation; nothing where the kernel does not count it.
-    pub fn of(&self, op: Op) -> OpStat {
-        self.stat.of(op).copied().unwrap_or_default()
+    pub fn op_stat(&self, op: Op) -> OpStat {
+        self.stat.op_stat(op).copied().unwrap_or_default()
     }
 
     /// The share of the interval in which something was in flight, 0 to 1.
@@ -72,7 +72,7 @@ impl Activity {
 
     /// Whether anything ended or is in flight.
     pub fn is_active(&self) -> bool {
-        ended(&self.stat) > 0 || self.stat.in_flight > 0
+        ended_ios(&self.stat) > 0 || self.stat.in_flight > 0
     }
 
     fn per_s(&self, count: u64) -> f64 {
@@ -80,8 +80,8 @@ impl Activity {
     }
 }
 
-fn ended(stat: &Stat) -> u64 {
-    Op::ALL.iter().filter_map(|op| stat.of(*op)).map(|count| count.ios).sum()
+fn ended_ios(stat: &Stat) -> u64 {
+    Op::ALL.iter().filter_map(|op| stat.op_stat(*op)).map(|count| count.ios).sum()
 }
 
 #[cfg(test)]
@@ -93,11 +93,11 @@ mod tests {
     fn rates_are_counts_over_the_time_between_two_readings() {
         let before = reading("sda", 1, 1_000, "0 0 0 0 0 0 0 0 0 0 0");
         let after = reading("sda", 1, 3_000, "100 5 20480 50 10 0 2048 400 2 1000 450");
-        let did = Activity::between(&before, &after, Nanos::ZERO).unwrap();
-        assert_eq!((did.bytes_per_s(Op::Read), did.iops(Op::Read)), (5_242_880.0, 50.0));
-        assert_eq!(did.of(Op::Write).latency_mean(), Some(Nanos::from_millis(40)));
-        assert_eq!((did.busy(), did.queue(), did.bytes_per_s(Op::Trim)), (0.5, 0.225, 0.0));
-        assert!(did.is_active() && did.waiting == Nanos::ZERO);
+        let activity = Activity::between(&before, &after, Nanos::ZERO).unwrap();
+        assert_eq!((activity.bytes_per_s(Op::Read), activity.iops(Op::Read)), (5_242_880.0, 50.0));
+        assert_eq!(activity.op_stat(Op::Write).latency_mean(), Some(Nanos::from_millis(40)));
+        assert_eq!((activity.busy(), activity.queue(), activity.bytes_per_s(Op::Trim)), (0.5, 0.225, 0.0));
+        assert!(activity.is_active() && activity.waiting == Nanos::ZERO);
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
     fn no_share_is_more_than_all() {
         let before = reading("sda", 1, 0, "0 0 0 0 0 0 0 0 1 0 0");
         let after = reading("sda", 1, 1_000, "1 0 8 5000 0 0 0 0 0 5000 5000");
-        let did = Activity::between(&before, &after, Nanos::ZERO).unwrap();
-        assert_eq!((did.busy(), did.queue()), (1.0, 5.0));
+        let activity = Activity::between(&before, &after, Nanos::ZERO).unwrap();
+        assert_eq!((activity.busy(), activity.queue()), (1.0, 5.0));
     }
 }

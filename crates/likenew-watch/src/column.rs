@@ -6,9 +6,9 @@ use likenew_core::io::Op;
 use likenew_core::units::amount;
 
 use crate::activity::Activity;
-use crate::course::{Course, State};
-pub use crate::spell::Units;
-use crate::spell::{iops, latency, number, percent};
+use crate::drive_history::{DriveHistory, State};
+pub use crate::format::Units;
+use crate::format::{iops, latency, number, percent};
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,37 +86,37 @@ const NAME_MIN: u16 = 8;
 const NAME_MAX: u16 = 16;
 
 /// A column and its width in characters.
-pub(crate) type Fitted = (Column, u16);
+pub(crate) type SizedColumn = (Column, u16);
 
 /// The columns that fit a width, from left to right, what is left over given to those that can use it.
-pub(crate) fn fit(width: u16, courses: &[&Course]) -> Vec<Fitted> {
+pub(crate) fn fit(width: u16, histories: &[&DriveHistory]) -> Vec<SizedColumn> {
     let counted =
-        |count: fn(&Activity) -> bool| courses.iter().any(|course| course.past().flatten().any(count));
-    let trims = counted(|did| did.of(Op::Trim).ios > 0);
-    let temperatures = counted(|did| did.temperature_c.is_some());
-    let name = courses.iter().map(|course| course.name().chars().count() as u16).max().unwrap_or(0);
+        |count: fn(&Activity) -> bool| histories.iter().any(|history| history.past().flatten().any(count));
+    let trims = counted(|activity| activity.op_stat(Op::Trim).ios > 0);
+    let temperatures = counted(|activity| activity.temperature_c.is_some());
+    let name = histories.iter().map(|history| history.name().chars().count() as u16).max().unwrap_or(0);
     let trim: &[Column] = if trims { &[Rate(Op::Trim)] } else { &[] };
     let late: &[Column] = if trims { &[Iops(Op::Trim)] } else { &[Rate(Op::Trim), Iops(Op::Trim)] };
     let wanted = FIRST.iter().chain(trim).chain(&LATER).chain(late);
-    let mut chosen: Vec<Fitted> = Vec::new();
+    let mut selection: Vec<SizedColumn> = Vec::new();
     let mut left = width;
     for column in wanted.filter(|column| temperatures || **column != Temperature) {
         let least = if *column == Drive { name.clamp(NAME_MIN, NAME_MAX) } else { column.width_min() };
-        let need = least + if chosen.is_empty() { 0 } else { GAP };
+        let need = least + if selection.is_empty() { 0 } else { GAP };
         if need <= left {
-            chosen.push((*column, least));
+            selection.push((*column, least));
             left -= need;
         }
     }
     for grows in [UsedBy, Model, History] {
-        if let Some((column, width)) = chosen.iter_mut().find(|(column, _)| *column == grows) {
+        if let Some((column, width)) = selection.iter_mut().find(|(column, _)| *column == grows) {
             let more = left.min(column.width_max().saturating_sub(*width));
             *width += more;
             left -= more;
         }
     }
-    chosen.sort_by_key(|(column, _)| ORDER.iter().position(|other| other == column));
-    chosen
+    selection.sort_by_key(|(column, _)| ORDER.iter().position(|other| other == column));
+    selection
 }
 
 impl Column {
@@ -173,40 +173,40 @@ impl Column {
     }
 
     /// What stands in a row of it. A history is drawn instead.
-    pub(crate) fn cell(self, course: &Course, units: Units) -> String {
-        let facts = course.facts();
+    pub(crate) fn cell(self, history: &DriveHistory, units: Units) -> String {
+        let facts = history.facts();
         match self {
-            Drive => return course.name().to_owned(),
+            Drive => return history.name().to_owned(),
             Capacity if facts.capacity_bytes > 0 => return amount(facts.capacity_bytes),
             Model => return facts.model.clone().unwrap_or_default(),
             UsedBy => return facts.used_by.join(" "),
             Capacity | History => return String::new(),
             _ => {}
         }
-        let Some(did) = course.activity() else {
-            return match (self, course.state()) {
+        let Some(activity) = history.activity() else {
+            return match (self, history.state()) {
                 (Rate(Op::Read), State::Gone) => "gone".to_owned(),
                 (Rate(Op::Read), _) => "…".to_owned(),
                 _ => String::new(),
             };
         };
         match self {
-            Rate(op) => units.rate(did.bytes_per_s(op)),
-            Iops(op) => iops(did.iops(op)),
-            Latency(op) => latency(&did.of(op)),
-            Queue => number(did.queue()),
-            InFlight => did.stat.in_flight.to_string(),
-            Busy => percent(did.busy()),
-            Temperature => did.temperature_c.map_or(String::new(), |degrees| format!("{degrees:.0}")),
+            Rate(op) => units.rate(activity.bytes_per_s(op)),
+            Iops(op) => iops(activity.iops(op)),
+            Latency(op) => latency(&activity.op_stat(op)),
+            Queue => number(activity.queue()),
+            InFlight => activity.stat.in_flight.to_string(),
+            Busy => percent(activity.busy()),
+            Temperature => activity.temperature_c.map_or(String::new(), |degrees| format!("{degrees:.0}")),
             Drive | History | Capacity | Model | UsedBy => String::new(),
         }
     }
 
     /// How two rows follow by it: numbers from the highest, what is not known last, words by the alphabet.
-    pub(crate) fn order(self, one: &Course, two: &Course) -> Ordering {
-        let text = |course: &Course| match self {
-            Model => course.facts().model.clone().unwrap_or_default().to_lowercase(),
-            UsedBy => course.facts().used_by.join(" ").to_lowercase(),
+    pub(crate) fn order(self, one: &DriveHistory, two: &DriveHistory) -> Ordering {
+        let text = |history: &DriveHistory| match self {
+            Model => history.facts().model.clone().unwrap_or_default().to_lowercase(),
+            UsedBy => history.facts().used_by.join(" ").to_lowercase(),
             _ => String::new(),
         };
         match self {
@@ -218,16 +218,16 @@ impl Column {
         }
     }
 
-    fn number(self, course: &Course) -> f64 {
-        let Some(did) = course.activity() else { return -1.0 };
+    fn number(self, history: &DriveHistory) -> f64 {
+        let Some(activity) = history.activity() else { return -1.0 };
         match self {
-            Rate(op) => did.bytes_per_s(op),
-            Iops(op) => did.iops(op),
-            Latency(op) => did.of(op).latency_mean().map_or(-1.0, |mean| mean.0 as f64),
-            Queue => did.queue(),
-            InFlight => did.stat.in_flight as f64,
-            Busy => did.busy(),
-            Temperature => did.temperature_c.unwrap_or(-1.0),
+            Rate(op) => activity.bytes_per_s(op),
+            Iops(op) => activity.iops(op),
+            Latency(op) => activity.op_stat(op).latency_mean().map_or(-1.0, |mean| mean.0 as f64),
+            Queue => activity.queue(),
+            InFlight => activity.stat.in_flight as f64,
+            Busy => activity.busy(),
+            Temperature => activity.temperature_c.unwrap_or(-1.0),
             Drive | History | Capacity | Model | UsedBy => -1.0,
         }
     }

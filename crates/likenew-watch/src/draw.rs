@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::column::Column;
 use crate::drives::Drives;
-use crate::look::Look;
+use crate::theme::Theme;
 use crate::view::{Page, View};
 
 /// Draws everything into `area`. Whatever does not fit is left out.
@@ -23,32 +23,33 @@ pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let mut sheet = Sheet { look: view.look, area, buffer };
+    let mut canvas = Canvas { theme: view.theme, area, buffer };
     let last = area.height - 1;
-    sheet.put(0, 0, area.width, &head(view, drives), view.look.strong());
+    canvas.put(0, 0, area.width, &head(view, drives), view.theme.strong());
     let body = Rect::new(0, 1, area.width, last.saturating_sub(1));
     match view.page {
-        Page::Table => table::draw(view, drives, body, &mut sheet),
-        Page::Detail => detail::draw(view, drives, body, &mut sheet),
-        Page::Help => help::draw(body, &mut sheet),
+        Page::Table => table::draw(view, drives, body, &mut canvas),
+        Page::Detail => detail::draw(view, drives, body, &mut canvas),
+        Page::Help => help::draw(body, &mut canvas),
     }
     if last > 0 {
         let (text, style) = foot(view);
-        sheet.put(0, last, area.width, &text, style);
+        canvas.put(0, last, area.width, &text, style);
     }
 }
 
 /// What is looked at, and how much all drives together move.
 fn head(view: &View, drives: &Drives) -> String {
-    let shown = view.shown(drives);
+    let shown = view.visible_drives(drives);
     let mut text = String::from("likenew watch");
     if view.is_frozen() {
         text += "  FROZEN";
     }
     // Layers and partitions would count the same bytes again.
-    let roots = || shown.within(view.scope()).filter(|course| course.facts().role == Role::Drive);
+    let roots = || shown.in_scope(view.scope()).filter(|history| history.facts().role == Role::Drive);
     let rate = |op| {
-        let sum: f64 = roots().filter_map(|course| course.activity()).map(|did| did.bytes_per_s(op)).sum();
+        let sum: f64 =
+            roots().filter_map(|history| history.activity()).map(|activity| activity.bytes_per_s(op)).sum();
         format!("{} {}", view.units.rate(sum), view.units.word())
     };
     if roots().next().is_some() {
@@ -58,53 +59,59 @@ fn head(view: &View, drives: &Drives) -> String {
         text +=
             &format!("  by {}{}", view.sort.words(view.units), if view.reversed { " reversed" } else { "" });
     }
-    text +=
-        &format!("  every {}  for {}", likenew_core::units::exact_duration(view.interval()), watched(shown));
+    text += &format!(
+        "  every {}  for {}",
+        likenew_core::units::exact_duration(view.interval()),
+        watch_title(shown)
+    );
     text
 }
 
-fn watched(drives: &Drives) -> String {
-    let secs = drives.watched().0 / 1_000_000_000;
+fn watch_title(drives: &Drives) -> String {
+    let secs = drives.watch_time().0 / 1_000_000_000;
     if secs < 120 { format!("{secs} s") } else { likenew_core::units::Nanos::from_secs(secs).to_string() }
 }
 
 /// What keys do, or what has to be said first.
 fn foot(view: &View) -> (String, Style) {
-    if let Some(said) = view.said() {
-        return (said.to_owned(), view.look.alarm());
+    if let Some(message) = view.message() {
+        return (message.to_owned(), view.theme.alarm());
     }
     if view.typing {
-        return (format!("filter: {}_   Enter keeps it, Esc takes it away", view.filter), view.look.strong());
+        return (
+            format!("filter: {}_   Enter keeps it, Esc takes it away", view.filter),
+            view.theme.strong(),
+        );
     }
     let keys = match view.page {
         Page::Table => "? help  q quit  Enter detail  < > sort  r reverse  / filter  space freeze",
         Page::Detail => "Esc back  ↑ ↓ other drive  space freeze  u units  + - interval  ? help  q quit",
         Page::Help => "Esc back",
     };
-    (keys.to_owned(), view.look.faint())
+    (keys.to_owned(), view.theme.faint())
 }
 
 /// A part of the screen that is written to by rows and columns, from its corner; what lies outside is not written.
-pub(crate) struct Sheet<'a> {
-    pub(crate) look: Look,
+pub(crate) struct Canvas<'a> {
+    pub(crate) theme: Theme,
     area: Rect,
     buffer: &'a mut Buffer,
 }
 
-impl Sheet<'_> {
+impl Canvas<'_> {
     /// The text from column `x` on, cut to `width`.
     pub(crate) fn put(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
         if x >= self.area.width || y >= self.area.height {
             return;
         }
-        let text = self.look.text(text);
+        let text = self.theme.text(text);
         let width = width.min(self.area.width - x);
         self.buffer.set_stringn(self.area.x + x, self.area.y + y, text, usize::from(width), style);
     }
 
     /// The text so that it ends at the end of the `width`.
     pub(crate) fn put_right(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
-        let text = self.look.text(text);
+        let text = self.theme.text(text);
         let blanks = width.saturating_sub(u16::try_from(text.width()).unwrap_or(u16::MAX));
         self.put(x + blanks, y, width - blanks, &text, style);
     }

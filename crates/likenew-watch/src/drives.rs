@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use likenew_core::reading::{Reading, Role};
 use likenew_core::units::Nanos;
 
-use crate::course::Course;
+use crate::drive_history::DriveHistory;
 
 /// A drive that was pulled is shown as gone for this long.
-const GONE_KEPT: Nanos = Nanos::from_secs(60);
+const GONE_SHOWN_FOR: Nanos = Nanos::from_secs(60);
 
 /// Which drives are looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// These names alone; all where there is none.
-    pub named: Vec<String>,
+    pub names: Vec<String>,
     /// Also what is idle and no drive: loop devices, RAM disks, slots without a medium.
     pub all: bool,
     /// Partitions as well.
@@ -25,45 +25,46 @@ pub struct Scope {
 #[derive(Clone, Debug, Default)]
 pub struct Drives {
     at: Nanos,
-    began: Option<Nanos>,
-    courses: BTreeMap<(String, usize, String), Course>,
+    started_at: Option<Nanos>,
+    histories: BTreeMap<(String, usize, String), DriveHistory>,
 }
 
 impl Drives {
     /// The next reading.
     pub fn take(&mut self, reading: Reading) {
         self.at = reading.at;
-        self.began.get_or_insert(reading.at);
-        let mut missing: Vec<_> = self.courses.keys().cloned().collect();
+        self.started_at.get_or_insert(reading.at);
+        let mut missing: Vec<_> = self.histories.keys().cloned().collect();
         for drive in reading.drives {
             let key = key(&drive.name);
             missing.retain(|other| *other != key);
-            match self.courses.get_mut(&key) {
-                Some(course) => course.take(drive),
-                None => drop(self.courses.insert(key, Course::new(drive))),
+            match self.histories.get_mut(&key) {
+                Some(history) => history.take(drive),
+                None => drop(self.histories.insert(key, DriveHistory::new(drive))),
             }
         }
         for key in missing {
-            self.courses.get_mut(&key).expect("the key is one of them").miss(reading.at);
+            self.histories.get_mut(&key).expect("the key is one of them").miss(reading.at);
         }
         let at = self.at;
-        self.courses.retain(|_, course| course.gone_since().is_none_or(|since| at.since(since) < GONE_KEPT));
+        self.histories
+            .retain(|_, history| history.gone_since().is_none_or(|since| at.since(since) < GONE_SHOWN_FOR));
     }
 
     /// Those in a scope, in the order of their names.
-    pub fn within(&self, scope: &Scope) -> impl Iterator<Item = &Course> {
-        self.courses.values().filter(|course| {
-            if !scope.named.is_empty() {
-                return scope.named.iter().any(|name| name == course.name());
+    pub fn in_scope(&self, scope: &Scope) -> impl Iterator<Item = &DriveHistory> {
+        self.histories.values().filter(|history| {
+            if !scope.names.is_empty() {
+                return scope.names.iter().any(|name| name == history.name());
             }
-            let is_part = course.facts().role == Role::Partition;
-            (!is_part || scope.partitions) && (scope.all || course.is_of_interest())
+            let is_part = history.facts().role == Role::Partition;
+            (!is_part || scope.partitions) && (scope.all || history.is_visible())
         })
     }
 
     /// The one of this name.
-    pub fn named(&self, name: &str) -> Option<&Course> {
-        self.courses.get(&key(name))
+    pub fn by_name(&self, name: &str) -> Option<&DriveHistory> {
+        self.histories.get(&key(name))
     }
 
     /// When the last reading was taken, on the reader's clock.
@@ -72,8 +73,8 @@ impl Drives {
     }
 
     /// How long they have been watched.
-    pub fn watched(&self) -> Nanos {
-        self.began.map_or(Nanos::ZERO, |began| self.at.since(began))
+    pub fn watch_time(&self) -> Nanos {
+        self.started_at.map_or(Nanos::ZERO, |started_at| self.at.since(started_at))
     }
 }
 
@@ -90,7 +91,7 @@ pub(crate) mod tests {
     use likenew_core::stat::{OpStat, Stat};
 
     use super::*;
-    use crate::course::State;
+    use crate::drive_history::State;
 
     /// A drive's reading at so many milliseconds, with the fields of its stat file.
     pub(crate) fn reading(name: &str, instance: u64, at_ms: u64, line: &str) -> DriveReading {
@@ -111,7 +112,7 @@ pub(crate) mod tests {
             weighted_ms: field[10],
         };
         let role = match name {
-            name if name.starts_with("loop") => Role::Stand,
+            name if name.starts_with("loop") => Role::Virtual,
             name if name.ends_with("p1") => Role::Partition,
             _ => Role::Drive,
         };
@@ -139,7 +140,7 @@ pub(crate) mod tests {
     const IDLE: &str = "0 0 0 0 0 0 0 0 0 0 0";
 
     fn names(drives: &Drives, scope: &Scope) -> Vec<String> {
-        drives.within(scope).map(|course| course.name().to_owned()).collect()
+        drives.in_scope(scope).map(|history| history.name().to_owned()).collect()
     }
 
     #[test]
@@ -156,24 +157,25 @@ pub(crate) mod tests {
         assert_eq!(names(&drives, &Scope::default()), ["loop10", "sdb", "sdaa"], "it has had I/O");
         let every = Scope { all: true, partitions: true, ..Scope::default() };
         assert_eq!(names(&drives, &every), ["loop2", "loop10", "sdb", "sdaa", "sdbp1"]);
-        let named = Scope { named: vec!["sdbp1".into()], ..Scope::default() };
-        assert_eq!(names(&drives, &named), ["sdbp1"]);
+        let partition = Scope { names: vec!["sdbp1".into()], ..Scope::default() };
+        assert_eq!(names(&drives, &partition), ["sdbp1"]);
     }
 
     #[test]
     fn a_drive_that_is_pulled_and_put_back_has_no_rates_across_the_gap() {
         let mut drives = Drives::default();
-        let state =
-            |drives: &Drives| drives.named("sda").map(|course| (course.state(), course.activity().is_some()));
+        let state = |drives: &Drives| {
+            drives.by_name("sda").map(|history| (history.state(), history.activity().is_some()))
+        };
         drives.take(at(0, vec![reading("sda", 1, 0, "9 0 0 0 0 0 0 0 0 0 0")]));
         assert_eq!(state(&drives), Some((State::Appeared, false)));
         drives.take(at(1000, vec![reading("sda", 1, 1000, "10 0 0 0 0 0 0 0 0 0 0")]));
-        assert_eq!(state(&drives), Some((State::Counted, true)));
+        assert_eq!(state(&drives), Some((State::IntervalCounts, true)));
         drives.take(at(2000, vec![]));
         assert_eq!(state(&drives), Some((State::Gone, false)));
-        assert!(drives.named("sda").unwrap().is_news());
+        assert!(drives.by_name("sda").unwrap().is_news());
         drives.take(at(2500, vec![]));
-        assert!(!drives.named("sda").unwrap().is_news(), "it goes only once");
+        assert!(!drives.by_name("sda").unwrap().is_news(), "it goes only once");
         drives.take(at(3000, vec![reading("sda", 1, 3000, "11 0 0 0 0 0 0 0 0 0 0")]));
         assert_eq!(state(&drives), Some((State::Appeared, false)));
         drives.take(at(4000, vec![reading("sda", 2, 4000, "1 0 0 0 0 0 0 0 0 0 0")]));
@@ -181,7 +183,7 @@ pub(crate) mod tests {
         drives.take(at(5000, vec![]));
         drives.take(at(70_000, vec![]));
         assert_eq!(state(&drives), None, "gone for good");
-        assert_eq!(drives.watched(), Nanos::from_secs(70));
+        assert_eq!(drives.watch_time(), Nanos::from_secs(70));
     }
 
     #[test]
@@ -190,6 +192,6 @@ pub(crate) mod tests {
         for second in 0..1000 {
             drives.take(at(second * 1000, vec![reading("sda", 1, second * 1000, IDLE)]));
         }
-        assert_eq!(drives.named("sda").unwrap().past().len(), Course::KEPT);
+        assert_eq!(drives.by_name("sda").unwrap().past().len(), DriveHistory::HISTORY_MAX);
     }
 }

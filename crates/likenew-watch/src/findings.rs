@@ -5,30 +5,30 @@ use likenew_core::units::Nanos;
 use likenew_core::verdict::{Axis, Findings, Line as Curve, Row, Series, Shape, Standing, Verdict};
 use serde::Serialize;
 
-use crate::line::{Counted, Line, OpLine};
+use crate::line::{IntervalCounts, Line, OpLine};
 
 /// A drive that leaves something in flight unanswered for this long is named.
-const UNANSWERED: Nanos = Nanos::from_secs(1);
+const UNANSWERED_AFTER: Nanos = Nanos::from_secs(1);
 /// Points of a curve, at most.
 const CELLS_MAX: usize = 512;
 
 /// Takes the lines of a log, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    drives: IndexMap<String, Watched>,
+    drives: IndexMap<String, DriveLog>,
     first_ns: Option<u64>,
     last_ns: u64,
 }
 
 /// What is kept of one drive.
 #[derive(Clone, Debug)]
-struct Watched {
+struct DriveLog {
     model: Option<String>,
     total: Cell,
     read_bytes_per_s_max: f64,
     write_bytes_per_s_max: f64,
     temperature_c_max: Option<f64>,
-    waiting: Waited,
+    waiting: LongestWait,
     /// Width of the cells.
     width_ns: u64,
     cells: Vec<Cell>,
@@ -36,7 +36,7 @@ struct Watched {
 
 /// The longest wait: its length and its end.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waited {
+struct LongestWait {
     ns: u64,
     until_ns: u64,
 }
@@ -87,14 +87,14 @@ impl Log {
     /// The next line.
     pub fn add(&mut self, line: &Line) {
         self.last_ns = self.last_ns.max(line.at_ns);
-        let Some(counted) = &line.counted else {
+        let Some(counts) = &line.counts else {
             self.first_ns.get_or_insert(line.at_ns);
             return;
         };
-        let first = *self.first_ns.get_or_insert(line.at_ns.saturating_sub(counted.elapsed_ns));
-        let new = || Watched::new(line.model.clone(), counted.elapsed_ns);
+        let first = *self.first_ns.get_or_insert(line.at_ns.saturating_sub(counts.elapsed_ns));
+        let new = || DriveLog::new(line.model.clone(), counts.elapsed_ns);
         let watched = self.drives.entry(line.drive.clone()).or_insert_with(new);
-        watched.add(line.at_ns.saturating_sub(first), line.at_ns, counted);
+        watched.add(line.at_ns.saturating_sub(first), line.at_ns, counts);
     }
 
     /// From the first line to the last.
@@ -123,7 +123,7 @@ impl Log {
     fn verdict(&self) -> Verdict {
         let claim = "every drive that had something in flight ended some of it within a second";
         let waited: Vec<_> =
-            self.drives.iter().filter(|(_, watched)| watched.waiting.ns >= UNANSWERED.0).collect();
+            self.drives.iter().filter(|(_, watched)| watched.waiting.ns >= UNANSWERED_AFTER.0).collect();
         if !self.drives.values().any(|watched| watched.total.is_active()) {
             return Verdict::new(claim, Standing::Undecided)
                 .caveat("no drive had any I/O while it was watched");
@@ -133,9 +133,9 @@ impl Log {
         let standing = if waited.is_empty() { Standing::Holds } else { Standing::Fails };
         let verdict = Verdict::new(claim, standing).caveat(caveat);
         waited.into_iter().fold(verdict, |verdict, (name, watched)| {
-            let Waited { ns, until_ns } = watched.waiting;
+            let LongestWait { ns, until_ns } = watched.waiting;
             let at = Nanos(until_ns.saturating_sub(self.first_ns.unwrap_or(0)));
-            verdict.because(format!(
+            verdict.with_evidence(format!(
                 "{name} ended nothing for at least {}, until {at} after the start",
                 Nanos(ns)
             ))
@@ -143,7 +143,7 @@ impl Log {
     }
 }
 
-impl Watched {
+impl DriveLog {
     fn new(model: Option<String>, width_ns: u64) -> Self {
         Self {
             model,
@@ -151,23 +151,23 @@ impl Watched {
             read_bytes_per_s_max: 0.0,
             write_bytes_per_s_max: 0.0,
             temperature_c_max: None,
-            waiting: Waited::default(),
+            waiting: LongestWait::default(),
             width_ns: width_ns.max(1),
             cells: Vec::new(),
         }
     }
 
-    fn add(&mut self, since_first_ns: u64, at_ns: u64, counted: &Counted) {
-        self.total.add(counted);
-        self.read_bytes_per_s_max = self.read_bytes_per_s_max.max(counted.read.bytes_per_s);
-        self.write_bytes_per_s_max = self.write_bytes_per_s_max.max(counted.write.bytes_per_s);
-        let warmer = |max: f64| counted.temperature_c.map_or(max, |now| now.max(max));
-        self.temperature_c_max = self.temperature_c_max.map(warmer).or(counted.temperature_c);
-        if counted.waiting_ns > self.waiting.ns {
-            self.waiting = Waited { ns: counted.waiting_ns, until_ns: at_ns };
+    fn add(&mut self, since_first_ns: u64, at_ns: u64, counts: &IntervalCounts) {
+        self.total.add(counts);
+        self.read_bytes_per_s_max = self.read_bytes_per_s_max.max(counts.read.bytes_per_s);
+        self.write_bytes_per_s_max = self.write_bytes_per_s_max.max(counts.write.bytes_per_s);
+        let warmer = |max: f64| counts.temperature_c.map_or(max, |now| now.max(max));
+        self.temperature_c_max = self.temperature_c_max.map(warmer).or(counts.temperature_c);
+        if counts.waiting_ns > self.waiting.ns {
+            self.waiting = LongestWait { ns: counts.waiting_ns, until_ns: at_ns };
         }
         // An interval belongs to the cell in which its middle lies: ends jitter around the cells' own.
-        let middle = since_first_ns.saturating_sub(counted.elapsed_ns / 2);
+        let middle = since_first_ns.saturating_sub(counts.elapsed_ns / 2);
         while middle / self.width_ns >= CELLS_MAX as u64 {
             self.coarsen();
         }
@@ -175,12 +175,12 @@ impl Watched {
         if index >= self.cells.len() {
             self.cells.resize(index + 1, Cell::default());
         }
-        self.cells[index].add(counted);
+        self.cells[index].add(counts);
     }
 
     fn coarsen(&mut self) {
         self.width_ns *= 2;
-        let joined = self.cells.chunks(2).map(|pair| pair.iter().fold(Cell::default(), Cell::joined));
+        let joined = self.cells.chunks(2).map(|pair| pair.iter().fold(Cell::default(), Cell::merge));
         self.cells = joined.collect();
     }
 
@@ -248,29 +248,29 @@ impl Watched {
 
     /// A value of each cell that was counted, at the cell's middle.
     fn points(&self, value: impl Fn(&Cell) -> Option<f64>) -> Vec<[f64; 2]> {
-        let counted = self.cells.iter().enumerate().filter(|(_, cell)| cell.elapsed_ns > 0);
+        let counts = self.cells.iter().enumerate().filter(|(_, cell)| cell.elapsed_ns > 0);
         let point =
             |(index, cell): (usize, &Cell)| Some([(index as f64 + 0.5) * self.width_ns as f64, value(cell)?]);
-        counted.filter_map(point).collect()
+        counts.filter_map(point).collect()
     }
 }
 
 impl Cell {
-    fn add(&mut self, counted: &Counted) {
-        self.elapsed_ns = self.elapsed_ns.saturating_add(counted.elapsed_ns);
-        self.read.add(&counted.read);
-        self.write.add(&counted.write);
-        counted.trim.iter().for_each(|trim| self.trim.add(trim));
-        self.busy_ns += counted.busy_percent / 100.0 * counted.elapsed_ns as f64;
-        self.queue_ns += counted.queue_mean * counted.elapsed_ns as f64;
+    fn add(&mut self, counts: &IntervalCounts) {
+        self.elapsed_ns = self.elapsed_ns.saturating_add(counts.elapsed_ns);
+        self.read.add(&counts.read);
+        self.write.add(&counts.write);
+        counts.trim.iter().for_each(|trim| self.trim.add(trim));
+        self.busy_ns += counts.busy_percent / 100.0 * counts.elapsed_ns as f64;
+        self.queue_ns += counts.queue_mean * counts.elapsed_ns as f64;
     }
 
-    fn joined(self, other: &Self) -> Self {
+    fn merge(self, other: &Self) -> Self {
         Self {
             elapsed_ns: self.elapsed_ns.saturating_add(other.elapsed_ns),
-            read: self.read.joined(&other.read),
-            write: self.write.joined(&other.write),
-            trim: self.trim.joined(&other.trim),
+            read: self.read.merge(&other.read),
+            write: self.write.merge(&other.write),
+            trim: self.trim.merge(&other.trim),
             busy_ns: self.busy_ns + other.busy_ns,
             queue_ns: self.queue_ns + other.queue_ns,
         }
@@ -289,7 +289,7 @@ impl Sum {
         self.latency_ns += op.latency_ns_mean.unwrap_or(0) as f64 * op.ios as f64;
     }
 
-    fn joined(self, other: &Self) -> Self {
+    fn merge(self, other: &Self) -> Self {
         Self {
             ios: self.ios.saturating_add(other.ios),
             bytes: self.bytes.saturating_add(other.bytes),
@@ -316,7 +316,7 @@ mod tests {
             latency_ns_mean: (ios > 0).then_some(1_000_000),
             ..OpLine::default()
         };
-        let counted = Counted {
+        let counts = IntervalCounts {
             elapsed_ns: 1_000_000_000,
             read,
             write: OpLine::default(),
@@ -334,14 +334,14 @@ mod tests {
             drive: drive.into(),
             state: "counted".into(),
             model: None,
-            counted: Some(counted),
+            counts: Some(counts),
         }
     }
 
     #[test]
     fn a_log_comes_to_means_and_curves() {
         let mut log = Log::default();
-        log.add(&Line { counted: None, state: "appeared".into(), ..second("sda", 0, 0, 0) });
+        log.add(&Line { counts: None, state: "appeared".into(), ..second("sda", 0, 0, 0) });
         for end in 1..=10 {
             log.add(&second("sda", end, 100 * end, 0));
         }
@@ -364,7 +364,7 @@ mod tests {
         let mut log = Log::default();
         let mut line = second("sda", 1, 5, 0);
         let trim = OpLine { ios: 1, bytes: 1 << 30, bytes_per_s: 1073741824.0, ..OpLine::default() };
-        line.counted.as_mut().unwrap().trim = Some(trim);
+        line.counts.as_mut().unwrap().trim = Some(trim);
         log.add(&line);
         let series = log.findings().series;
         assert_eq!(series.keys().collect::<Vec<_>>(), ["throughput_sda", "latency_sda", "trim_sda"]);
@@ -381,7 +381,7 @@ mod tests {
         log.add(&second("sda", 3, 0, 2));
         let verdict = &log.findings().verdicts[0];
         assert_eq!(verdict.standing, Standing::Fails);
-        assert!(verdict.because[0].contains("sda ended nothing for at least 2.00 s"), "{verdict:?}");
+        assert!(verdict.evidence[0].contains("sda ended nothing for at least 2.00 s"), "{verdict:?}");
     }
 
     #[test]

@@ -7,13 +7,13 @@
 
 pub mod activity;
 pub mod column;
-pub mod course;
 pub mod draw;
+pub mod drive_history;
 pub mod drives;
 pub mod findings;
 pub mod line;
-pub mod look;
 pub mod plain;
+pub mod theme;
 pub mod view;
 
-mod spell;
+mod format;

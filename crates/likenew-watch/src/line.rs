@@ -4,7 +4,7 @@ use likenew_core::io::Op;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::Activity;
-use crate::course::{Course, State};
+use crate::drive_history::{DriveHistory, State};
 
 /// What is said of one drive after each reading. Units stand in the keys; what is not known is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,19 +15,19 @@ pub struct Line {
     pub at_ns: u64,
     /// The kernel's name of the drive.
     pub drive: String,
-    /// `counted`; or why there are no numbers: `appeared`, `restarted`, `gone`.
+    /// `counts`; or why there are no numbers: `appeared`, `restarted`, `gone`.
     pub state: String,
     /// Its maker and model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The numbers, if there are any.
     #[serde(flatten)]
-    pub counted: Option<Counted>,
+    pub counts: Option<IntervalCounts>,
 }
 
 /// What a drive did in one interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct IntervalCounts {
     /// How long the interval was.
     pub elapsed_ns: u64,
     /// Reads that ended.
@@ -76,49 +76,49 @@ pub struct OpLine {
 
 impl Line {
     /// What a drive's last reading said, at this date.
-    pub fn of(course: &Course, time: &str, at_ns: u64) -> Self {
-        let state = match course.state() {
+    pub fn from_course(history: &DriveHistory, time: &str, at_ns: u64) -> Self {
+        let state = match history.state() {
             State::Appeared => "appeared",
-            State::Counted => "counted",
+            State::IntervalCounts => "counted",
             State::Restarted => "restarted",
             State::Gone => "gone",
         };
         Self {
             time: time.to_owned(),
-            at_ns: course.activity().map_or(at_ns, |did| did.at.0),
-            drive: course.name().to_owned(),
+            at_ns: history.activity().map_or(at_ns, |activity| activity.at.0),
+            drive: history.name().to_owned(),
             state: state.to_owned(),
-            model: course.facts().model.clone(),
-            counted: course.activity().map(Counted::of),
+            model: history.facts().model.clone(),
+            counts: history.activity().map(IntervalCounts::from_activity),
         }
     }
 }
 
-impl Counted {
-    fn of(did: &Activity) -> Self {
+impl IntervalCounts {
+    fn from_activity(activity: &Activity) -> Self {
         let op = |op: Op| {
-            let count = did.stat.of(op)?;
+            let count = activity.stat.op_stat(op)?;
             Some(OpLine {
                 ios: count.ios,
                 merged: count.merged,
                 bytes: count.bytes(),
-                iops: did.iops(op),
-                bytes_per_s: did.bytes_per_s(op),
+                iops: activity.iops(op),
+                bytes_per_s: activity.bytes_per_s(op),
                 latency_ns_mean: count.latency_mean().map(|mean| mean.0),
                 latency_ns_step: count.latency_step().map(|step| step.0),
             })
         };
         Self {
-            elapsed_ns: did.elapsed.0,
+            elapsed_ns: activity.elapsed.0,
             read: op(Op::Read).unwrap_or_default(),
             write: op(Op::Write).unwrap_or_default(),
             trim: op(Op::Trim),
             flush: op(Op::Flush),
-            in_flight: did.stat.in_flight,
-            queue_mean: did.queue(),
-            busy_percent: did.busy() * 100.0,
-            waiting_ns: did.waiting.0,
-            temperature_c: did.temperature_c,
+            in_flight: activity.stat.in_flight,
+            queue_mean: activity.queue(),
+            busy_percent: activity.busy() * 100.0,
+            waiting_ns: activity.waiting.0,
+            temperature_c: activity.temperature_c,
         }
     }
 }
@@ -133,7 +133,9 @@ mod tests {
     fn a_line_is_plain_json_and_reads_back() {
         let mut drives = Drives::default();
         drives.take(at(0, vec![reading("sda", 1, 0, "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0")]));
-        let line = |drives: &Drives| Line::of(drives.named("sda").unwrap(), "2026-03-01T12:30:45.678Z", 5);
+        let line = |drives: &Drives| {
+            Line::from_course(drives.by_name("sda").unwrap(), "2026-03-01T12:30:45.678Z", 5)
+        };
         let first = serde_json::to_string(&line(&drives)).unwrap();
         assert_eq!(
             first,

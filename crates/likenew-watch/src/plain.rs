@@ -3,16 +3,16 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::column::{Column, Units, fit};
-use crate::course::Course;
-use crate::look::Look;
+use crate::drive_history::DriveHistory;
+use crate::theme::Theme;
 
 /// The drives as lines of text under a head, at most `width` wide; ends with a newline.
-pub fn table(courses: &[&Course], width: usize, look: Look) -> String {
-    let mut columns = fit(u16::try_from(width).unwrap_or(u16::MAX), courses);
+pub fn table(histories: &[&DriveHistory], width: usize, theme: Theme) -> String {
+    let mut columns = fit(u16::try_from(width).unwrap_or(u16::MAX), histories);
     columns.retain(|(column, _)| *column != Column::History);
     let line = |cells: &dyn Fn(Column) -> String| {
         let cells = columns.iter().map(|(column, width)| {
-            let text = look.text(&cells(*column));
+            let text = theme.text(&cells(*column));
             let blanks = " ".repeat(usize::from(*width).saturating_sub(text.width()));
             if column.is_text() { text + &blanks } else { blanks + &text }
         });
@@ -22,8 +22,8 @@ pub fn table(courses: &[&Course], width: usize, look: Look) -> String {
     let units = Units::Decimal;
     let mut text = line(&|column| column.title(units)[0].to_owned())
         + &line(&|column| column.title(units)[1].to_owned());
-    for course in courses {
-        text += &line(&|column| column.cell(course, units));
+    for history in histories {
+        text += &line(&|column| column.cell(history, units));
     }
     text
 }
@@ -39,7 +39,7 @@ mod tests {
         let mut drives = Drives::default();
         drives.take(at(0, vec![reading("sda", 1, 0, "0 0 0 0 0 0 0 0 0 0 0")]));
         drives.take(at(1000, vec![reading("sda", 1, 1000, "50 0 8192 30 9 0 72 0 1 250 60")]));
-        let courses: Vec<&Course> = drives.within(&Scope::default()).collect();
-        insta::assert_snapshot!(table(&courses, 80, Look { ascii: true, colour: false }));
+        let histories: Vec<&DriveHistory> = drives.in_scope(&Scope::default()).collect();
+        insta::assert_snapshot!(table(&histories, 80, Theme { ascii: true, colour: false }));
     }
 }

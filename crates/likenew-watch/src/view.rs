@@ -4,9 +4,9 @@ use likenew_core::io::Op;
 use likenew_core::units::Nanos;
 
 use crate::column::{Column, Units};
-use crate::course::Course;
+use crate::drive_history::DriveHistory;
 use crate::drives::{Drives, Scope};
-use crate::look::Look;
+use crate::theme::Theme;
 
 /// A key that means something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ const SORTS: [Column; 14] = [
 /// What is shown, of which drives, and how.
 #[derive(Clone, Debug)]
 pub struct View {
-    pub(crate) look: Look,
+    pub(crate) theme: Theme,
     pub(crate) page: Page,
     pub(crate) units: Units,
     pub(crate) sort: Column,
@@ -92,16 +92,16 @@ pub struct View {
     pub(crate) typing: bool,
     scope: Scope,
     interval: Nanos,
-    chosen: Option<String>,
+    selection: Option<String>,
     frozen: Option<Box<Drives>>,
     note: Option<String>,
 }
 
 impl View {
     /// All drives of a scope, by name.
-    pub fn new(look: Look, scope: Scope, interval: Nanos) -> Self {
+    pub fn new(theme: Theme, scope: Scope, interval: Nanos) -> Self {
         Self {
-            look,
+            theme,
             page: Page::Table,
             units: Units::Decimal,
             sort: Column::Drive,
@@ -110,7 +110,7 @@ impl View {
             typing: false,
             scope,
             interval,
-            chosen: None,
+            selection: None,
             frozen: None,
             note: None,
         }
@@ -131,7 +131,7 @@ impl View {
         self.note = Some(text.into());
     }
 
-    pub(crate) fn said(&self) -> Option<&str> {
+    pub(crate) fn message(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
@@ -140,14 +140,14 @@ impl View {
     }
 
     /// What is shown: the present, or what was frozen.
-    pub(crate) fn shown<'a>(&'a self, drives: &'a Drives) -> &'a Drives {
+    pub(crate) fn visible_drives<'a>(&'a self, drives: &'a Drives) -> &'a Drives {
         self.frozen.as_deref().unwrap_or(drives)
     }
 
     /// The rows of the table, from the top.
-    pub(crate) fn rows<'a>(&'a self, drives: &'a Drives) -> Vec<&'a Course> {
-        let shown = self.shown(drives).within(&self.scope);
-        let mut rows: Vec<&Course> = shown.filter(|course| self.matches(course)).collect();
+    pub(crate) fn rows<'a>(&'a self, drives: &'a Drives) -> Vec<&'a DriveHistory> {
+        let shown = self.visible_drives(drives).in_scope(&self.scope);
+        let mut rows: Vec<&DriveHistory> = shown.filter(|history| self.matches(history)).collect();
         rows.sort_by(|one, two| self.sort.order(one, two));
         if self.reversed {
             rows.reverse();
@@ -156,15 +156,15 @@ impl View {
     }
 
     /// The row that is chosen; the first where none is, or where the chosen one is not shown.
-    pub(crate) fn chosen(&self, rows: &[&Course]) -> usize {
-        let name = self.chosen.as_deref();
-        rows.iter().position(|course| Some(course.name()) == name).unwrap_or(0)
+    pub(crate) fn selection(&self, rows: &[&DriveHistory]) -> usize {
+        let name = self.selection.as_deref();
+        rows.iter().position(|history| Some(history.name()) == name).unwrap_or(0)
     }
 
     /// Words of the filter have to be found in a drive's name, model or use.
-    fn matches(&self, course: &Course) -> bool {
-        let facts = course.facts();
-        let text = [course.name(), facts.model.as_deref().unwrap_or(""), &facts.used_by.join(" ")]
+    fn matches(&self, history: &DriveHistory) -> bool {
+        let facts = history.facts();
+        let text = [history.name(), facts.model.as_deref().unwrap_or(""), &facts.used_by.join(" ")]
             .join(" ")
             .to_lowercase();
         self.filter.to_lowercase().split_whitespace().all(|word| text.contains(word))
@@ -242,9 +242,9 @@ impl View {
     fn choose(&mut self, drives: &Drives, to: impl Fn(isize) -> isize) {
         let rows = self.rows(drives);
         let last = rows.len().saturating_sub(1);
-        let at = to(self.chosen(&rows).cast_signed()).clamp(0, last.cast_signed()).cast_unsigned();
-        let name = rows.get(at).map(|course| course.name().to_owned());
-        self.chosen = name.or(self.chosen.take());
+        let at = to(self.selection(&rows).cast_signed()).clamp(0, last.cast_signed()).cast_unsigned();
+        let name = rows.get(at).map(|history| history.name().to_owned());
+        self.selection = name.or(self.selection.take());
     }
 }
 
@@ -278,11 +278,11 @@ mod tests {
     }
 
     fn view() -> View {
-        View::new(Look::default(), Scope::default(), Nanos::from_secs(1))
+        View::new(Theme::default(), Scope::default(), Nanos::from_secs(1))
     }
 
     fn names(view: &View, drives: &Drives) -> Vec<String> {
-        view.rows(drives).iter().map(|course| course.name().to_owned()).collect()
+        view.rows(drives).iter().map(|history| history.name().to_owned()).collect()
     }
 
     fn type_in(view: &mut View, drives: &Drives, text: &str) -> Flow {
@@ -320,18 +320,18 @@ mod tests {
     fn what_is_chosen_stays_chosen_when_rows_move() {
         let (drives, mut view) = (drives(), view());
         view.press(Key::Down, &drives);
-        assert_eq!(view.chosen(&view.rows(&drives)), 1);
+        assert_eq!(view.selection(&view.rows(&drives)), 1);
         view.press(Key::Right, &drives);
-        assert_eq!(view.chosen(&view.rows(&drives)), 0, "sdb is first now");
+        assert_eq!(view.selection(&view.rows(&drives)), 0, "sdb is first now");
         for (key, row) in [(Key::End, 2), (Key::PageUp, 0), (Key::Up, 0), (Key::PageDown, 2), (Key::Home, 0)]
         {
             view.press(key, &drives);
-            assert_eq!(view.chosen(&view.rows(&drives)), row, "{key:?}");
+            assert_eq!(view.selection(&view.rows(&drives)), row, "{key:?}");
         }
         type_in(&mut view, &drives, "/nothing");
         view.press(Key::Enter, &drives);
         view.press(Key::Down, &drives);
-        assert_eq!(view.chosen(&view.rows(&drives)), 0);
+        assert_eq!(view.selection(&view.rows(&drives)), 0);
     }
 
     #[test]
@@ -339,9 +339,9 @@ mod tests {
         let (mut drives, mut view) = (drives(), view());
         type_in(&mut view, &drives, " ");
         drives.take(at(2000, Vec::new()));
-        assert!(view.rows(&drives).iter().all(|course| course.activity().is_some()));
+        assert!(view.rows(&drives).iter().all(|history| history.activity().is_some()));
         type_in(&mut view, &drives, " ");
-        assert!(view.rows(&drives).iter().all(|course| course.activity().is_none()));
+        assert!(view.rows(&drives).iter().all(|history| history.activity().is_none()));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<S
         for (index, line) in text.lines().enumerate() {
             let rules = RULES.iter().filter(|rule| !rule.free.iter().any(|free| name.contains(free)));
             for rule in rules.filter(|rule| rule.words.iter().any(|word| contains_word(line, word))) {
-                offences.push(format!("{name}:{}: {}", index + 1, rule.why));
+                offences.push(format!("{name}:{}: {}", index + 1, rule.reason));
             }
         }
     }
@@ -25,25 +25,25 @@ struct Rule {
     words: &'static [&'static str],
     /// Parts of paths in which the words are free.
     free: &'static [&'static str],
-    why: &'static str,
+    reason: &'static str,
 }
 
 const RULES: [Rule; 4] = [
     Rule {
         words: &["Instant::now", "SystemTime::now", "thread::sleep"],
         free: &["likenew-real/", "likenew-bench/", "likenew-fuzz/", "xtask/", "/examples/", "/tests/"],
-        why: "only likenew-real reads clocks; everyone else asks the target for the time",
+        reason: "only likenew-real reads clocks; everyone else asks the target for the time",
     },
     Rule {
         words: &["unsafe {", "unsafe fn", "unsafe impl"],
         free: &["likenew-real/", "tidy/words.rs"],
-        why: "unsafe code stands in likenew-real alone",
+        reason: "unsafe code stands in likenew-real alone",
     },
-    Rule { words: &["TODO", "FIXME", "XXX"], free: &["tidy/words.rs"], why: "finish it or leave it out" },
+    Rule { words: &["TODO", "FIXME", "XXX"], free: &["tidy/words.rs"], reason: "finish it or leave it out" },
     Rule {
         words: &["thread_rng", "from_os_rng", "random_seed("],
         free: &["tidy/words.rs"],
-        why: "all randomness comes from the plan's seed",
+        reason: "all randomness comes from the plan's seed",
     },
 ];
 

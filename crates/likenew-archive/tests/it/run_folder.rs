@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use crate::support::{machine, plan, segment};
 use likenew_archive::{Archive, ArchiveError, Run};
-use likenew_core::look::{Look, Seen, Sight};
 use likenew_core::plan::Plan;
+use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use proptest::prelude::*;
@@ -31,15 +31,15 @@ fn findings(value: f64) -> Findings {
 }
 
 /// A look after so many workloads.
-fn sight(after: usize) -> Sight {
+fn observation(after: usize) -> Observation {
     let accounting = segment(after as u64).accounting;
-    Sight {
-        look: Look::TrimPath,
-        seen: Seen::Unknown("nobody \"knows\"\n".into()),
+    Observation {
+        probe: Probe::TrimPath,
+        result: ProbeResult::Unknown("nobody \"knows\"\n".into()),
         after,
-        began: Nanos(after as u64),
-        ended: Nanos(after as u64 + 1),
-        after_break: false,
+        started_at: Nanos(after as u64),
+        ended_at: Nanos(after as u64 + 1),
+        after_interruption: false,
         accounting,
     }
 }
@@ -122,26 +122,26 @@ fn a_killed_run_goes_on() {
 }
 
 #[test]
-fn looks_are_kept_with_their_place_and_a_torn_one_is_left_out() {
+fn observations_keep_their_position_and_a_torn_one_is_skipped() {
     let (_folder, archive) = archive();
     let mut run = run_of(&archive, 1);
     let path = run.path().to_owned();
-    let file = path.join("sights.jsonl");
+    let file = path.join("observations.jsonl");
     assert!(!file.exists(), "a run without looks has no such file");
-    run.push_sight(&sight(1)).unwrap();
+    run.push_observation(&observation(1)).unwrap();
     run.push(&segment(1)).unwrap();
-    run.push_sight(&sight(2)).unwrap();
+    run.push_observation(&observation(2)).unwrap();
     drop(run);
     let record = Archive::open(&path).unwrap();
-    assert_eq!((record.segments.len(), &record.sights), (2, &vec![sight(1), sight(2)]));
+    assert_eq!((record.segments.len(), &record.observations), (2, &vec![observation(1), observation(2)]));
     let evidence = record.evidence();
-    assert_eq!(evidence.sights, record.sights);
+    assert_eq!(evidence.observations, record.observations);
     assert_eq!(evidence.identity.accounting.unwrap().host_bytes_written, 2, "the books after the last look");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 5]).unwrap();
     let (mut run, record) = Archive::resume(&path).unwrap();
-    assert_eq!((record.segments.len(), record.sights.len(), record.notes.len()), (2, 1, 1));
-    run.push_sight(&sight(2)).unwrap();
+    assert_eq!((record.segments.len(), record.observations.len(), record.notes.len()), (2, 1, 1));
+    run.push_observation(&observation(2)).unwrap();
     assert_eq!(fs::read(&file).unwrap(), whole);
     drop(run);
     // A look after a workload that is to be run again is to be taken again, too.
@@ -150,7 +150,7 @@ fn looks_are_kept_with_their_place_and_a_torn_one_is_left_out() {
         fs::read_to_string(path.join("segments.jsonl")).unwrap().lines().next().unwrap().to_owned() + "\n",
     )
     .unwrap();
-    assert_eq!(Archive::resume(&path).unwrap().1.sights, [sight(1)]);
+    assert_eq!(Archive::resume(&path).unwrap().1.observations, [observation(1)]);
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
 }
 
@@ -171,31 +171,31 @@ fn damage_in_the_middle_names_file_and_line() {
 fn more_lines_than_any_run_has_are_refused_by_file_and_line() {
     let (_folder, archive) = archive();
     let run = run_of(&archive, 1);
-    let looks = run.path().join("sights.jsonl");
-    let line = serde_json::to_string(&sight(1)).unwrap() + "\n";
-    fs::write(&looks, line.repeat(50_000)).unwrap();
-    assert_eq!(Archive::open(run.path()).unwrap().sights.len(), 50_000);
-    fs::write(&looks, line.repeat(50_001)).unwrap();
+    let probes = run.path().join("observations.jsonl");
+    let line = serde_json::to_string(&observation(1)).unwrap() + "\n";
+    fs::write(&probes, line.repeat(50_000)).unwrap();
+    assert_eq!(Archive::open(run.path()).unwrap().observations.len(), 50_000);
+    fs::write(&probes, line.repeat(50_001)).unwrap();
     let error = Archive::open(run.path()).unwrap_err().to_string();
     assert!(
-        error.contains("sights.jsonl, line 50001, can not be read: it has more than 50000 lines"),
+        error.contains("observations.jsonl, line 50001, can not be read: it has more than 50000 lines"),
         "{error}"
     );
     // Of holes: to read it whole would take all memory.
-    fs::OpenOptions::new().write(true).open(&looks).unwrap().set_len((1 << 30) + 1).unwrap();
+    fs::OpenOptions::new().write(true).open(&probes).unwrap().set_len((1 << 30) + 1).unwrap();
     let error = Archive::open(run.path()).unwrap_err().to_string();
-    assert!(error.contains("sights.jsonl") && error.contains("larger than 1 GiB"), "{error}");
+    assert!(error.contains("observations.jsonl") && error.contains("larger than 1 GiB"), "{error}");
 }
 
 #[test]
 fn evidence_that_is_taken_is_the_evidence() {
     let (_folder, archive) = archive();
     let mut run = run_of(&archive, 2);
-    run.push_sight(&sight(2)).unwrap();
+    run.push_observation(&observation(2)).unwrap();
     let mut record = Archive::open(run.path()).unwrap();
     let copied = record.evidence();
     assert_eq!(record.take_evidence(), copied);
-    assert!(record.segments.is_empty() && record.sights.is_empty());
+    assert!(record.segments.is_empty() && record.observations.is_empty());
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_newer_schema_is_named_as_such() {
         let path = run.path().join(file);
         fs::write(&path, fs::read_to_string(&path).unwrap().replacen(from, to, 1)).unwrap();
         let error = Archive::open(run.path()).unwrap_err();
-        assert!(matches!(error, ArchiveError::NewerSchema { found: 2, known: 1, .. }), "{error}");
+        assert!(matches!(error, ArchiveError::NewerSchema { version: 2, supported: 1, .. }), "{error}");
         assert!(error.to_string().contains(file), "{error}");
     }
 }

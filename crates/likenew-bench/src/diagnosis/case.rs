@@ -7,13 +7,15 @@ use std::sync::Mutex;
 
 use anyhow::Context as _;
 use likenew_core::verdict::{Findings, Standing};
-use likenew_diagnosis::{Clue, Kind, by_name};
-use likenew_procedures::check::{Answers, Check, CheckOptions, OriginName, ReferenceOption, ShapeOption};
+use likenew_diagnosis::{EvidenceItem, Kind, by_name};
+use likenew_procedures::check::{
+    Check, CheckMetrics, CheckOptions, IndicatorOption, OriginName, ReferenceOption,
+};
 use likenew_sim::Spec;
 use likenew_sim::catalog;
 use likenew_sim::truth::causes;
 
-use crate::insight::{Asked, ask};
+use crate::insight::{QueryResult, ask};
 
 /// A drive, and what is really at work.
 #[derive(Clone, Debug)]
@@ -28,23 +30,23 @@ pub(super) struct Case {
 
 /// A clue of a cause, and with which probability it is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct ScoredEvidence {
     pub(super) cause: &'static str,
-    pub(super) clue: &'static str,
+    pub(super) evidence_id: &'static str,
     pub(super) chance: f64,
 }
 
 /// What was said.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct CaseResult {
     /// Names of causes, the first first.
-    pub(super) found: Vec<String>,
+    pub(super) causes: Vec<String>,
     /// Whether something is slow and not explained.
     pub(super) is_undecided: bool,
     /// The sentences.
-    pub(super) said: Vec<String>,
+    pub(super) sentences: Vec<String>,
     /// Every clue of every cause, with the probability that it is there.
-    pub(super) clues: Vec<Seen>,
+    pub(super) evidence_items: Vec<ScoredEvidence>,
 }
 
 /// Drives, and what can be set on them so that one cause is at work, if they can have it. Each is more than half full, as drives in use are.
@@ -57,7 +59,7 @@ const ON_FLASH: &[&str] = &[
     "shift=512&fill=0.6",
     "wake=5ms&fill=0.6",
     "busy=5000&fill=0.6",
-    "worn=0.95&fill=0.6",
+    "wear=0.95&fill=0.6",
     "throttle=0.2&fill=0.6",
     "crc=300&fill=0.6",
     "firmware=500ms&fill=0.6",
@@ -68,7 +70,7 @@ const ON_FLASH: &[&str] = &[
 ];
 const ON_DISKS: &[&str] = &[
     "fragments=64KiB",
-    "weak=0.08",
+    "slow_region=0.08",
     "cache=off",
     "busy=40",
     "link=usb2",
@@ -101,7 +103,7 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
             targets.extend(settings.iter().map(|setting| format!("{drive}?{setting}")));
             for (index, one) in settings.iter().enumerate().filter(|_| pairs) {
                 targets.extend(
-                    settings[index + 1..].iter().map(|other| format!("{drive}?{}", both(one, other))),
+                    settings[index + 1..].iter().map(|other| format!("{drive}?{}", both_names(one, other))),
                 );
             }
         }
@@ -131,11 +133,11 @@ fn is_healthy(target: &str) -> bool {
 }
 
 /// The settings of both, each once.
-fn both(one: &str, other: &str) -> String {
+fn both_names(one: &str, other: &str) -> String {
     let mut all: Vec<&str> = one.split('&').collect();
     for setting in other.split('&') {
         let key = setting.split('=').next();
-        if all.iter().all(|known| known.split('=').next() != key) {
+        if all.iter().all(|other| other.split('=').next() != key) {
             all.push(setting);
         }
     }
@@ -150,7 +152,8 @@ impl Case {
         let model = spec.model(no_files)?;
         spec.explain(no_files)?;
         let truth = causes(&spec, &model);
-        let is_fault = |name: &&str| by_name(name).is_some_and(|cause| cause.card().kind != Kind::ByDesign);
+        let is_fault =
+            |name: &&str| by_name(name).is_some_and(|cause| cause.descriptor().kind != Kind::ByDesign);
         let expected = truth.iter().copied().filter(is_fault).collect();
         Ok(Self { target: target.to_owned(), seed, truth, expected })
     }
@@ -159,26 +162,30 @@ impl Case {
     ///
     /// # Errors
     /// The drive can not be made, or the run ended early.
-    pub(super) fn run(&self, twins: &Twins) -> anyhow::Result<Answer> {
+    pub(super) fn run(&self, baselines: &SimulatedBaselines) -> anyhow::Result<CaseResult> {
         let spec = Spec::parse(&self.target)?;
-        let twin = twins.of(&spec)?;
-        let asked =
-            CheckOptions { references: twin.references, usual: twin.usual, ..CheckOptions::default() };
-        let (findings, clues) = checked(&spec, self.seed, &asked).with_context(|| self.target.clone())?;
+        let baseline = baselines.baseline_for(&spec)?;
+        let asked = CheckOptions {
+            references: baseline.references,
+            normal: baseline.normal,
+            ..CheckOptions::default()
+        };
+        let (findings, evidence_items) =
+            run_check(&spec, self.seed, &asked).with_context(|| self.target.clone())?;
         let rows = findings.tables.get("causes").map(Vec::as_slice).unwrap_or_default();
-        let found = rows.iter().filter_map(|row| row.get("cause")?.as_str().map(str::to_owned));
-        Ok(Answer {
-            found: found.collect(),
-            clues,
+        let causes = rows.iter().filter_map(|row| row.get("cause")?.as_str().map(str::to_owned));
+        Ok(CaseResult {
+            causes: causes.collect(),
+            evidence_items,
             is_undecided: findings.verdicts.iter().any(|verdict| verdict.standing == Standing::Undecided),
-            said: findings
+            sentences: findings
                 .verdicts
                 .iter()
                 .map(|verdict| {
                     format!(
                         "{} | {} | {}",
                         verdict.claim,
-                        verdict.because.join("; "),
+                        verdict.evidence.join("; "),
                         verdict.caveats.join("; ")
                     )
                 })
@@ -189,44 +196,53 @@ impl Case {
 
 /// What new drives answered, each asked once.
 #[derive(Default)]
-pub(super) struct Twins {
-    known: Mutex<BTreeMap<String, Twin>>,
+pub(super) struct SimulatedBaselines {
+    cache: Mutex<BTreeMap<String, SimulatedBaseline>>,
 }
 
 #[derive(Clone)]
-struct Twin {
+struct SimulatedBaseline {
     references: Vec<ReferenceOption>,
-    usual: Vec<ShapeOption>,
+    normal: Vec<IndicatorOption>,
 }
 
-impl Twins {
-    fn of(&self, spec: &Spec) -> anyhow::Result<Twin> {
+impl SimulatedBaselines {
+    fn baseline_for(&self, spec: &Spec) -> anyhow::Result<SimulatedBaseline> {
         let new = spec.as_new().context("a drive of a bench was not saved")?;
-        let known = || self.known.lock().expect("no thread panics with it");
-        if let Some(twin) = known().get(&new.text) {
-            return Ok(twin.clone());
+        let cache = || self.cache.lock().expect("no thread panics with it");
+        if let Some(baseline) = cache().get(&new.text) {
+            return Ok(baseline.clone());
         }
-        let (findings, _) = checked(&new, 0, &CheckOptions::default())?;
-        let Answers { figures, shapes } = Answers::of(&findings);
-        let references = figures.into_iter().map(|(figure, per_s)| ReferenceOption {
-            figure,
-            origin: OriginName::Twin,
+        let (findings, _) = run_check(&new, 0, &CheckOptions::default())?;
+        let CheckMetrics { metrics, indicators } = CheckMetrics::from_findings(&findings);
+        let references = metrics.into_iter().map(|(metric, per_s)| ReferenceOption {
+            metric,
+            origin: OriginName::Simulated,
             per_s,
             repeatability: 0.0,
         });
-        let twin = Twin { references: references.collect(), usual: shapes };
-        known().insert(new.text, twin.clone());
-        Ok(twin)
+        let baseline = SimulatedBaseline { references: references.collect(), normal: indicators };
+        cache().insert(new.text, baseline.clone());
+        Ok(baseline)
     }
 }
 
-fn checked(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Result<(Findings, Vec<Seen>)> {
+fn run_check(
+    spec: &Spec,
+    seed: u64,
+    asked: &CheckOptions,
+) -> anyhow::Result<(Findings, Vec<ScoredEvidence>)> {
     let options = toml::Table::try_from(asked)?;
     let mut drive = spec.open(no_files)?;
-    let Asked { findings, evidence } = ask(&mut drive, "check", seed, options)?;
-    let clues = Check::new(asked.clone()).map_err(anyhow::Error::msg)?.clues(&evidence).into_iter();
-    let seen = |(cause, clue): (_, Clue)| Seen { cause, clue: clue.name, chance: clue.chance };
-    Ok((findings?, clues.map(seen).collect()))
+    let QueryResult { findings, evidence } = ask(&mut drive, "check", seed, options)?;
+    let evidence_items =
+        Check::new(asked.clone()).map_err(anyhow::Error::msg)?.evidence_items(&evidence).into_iter();
+    let scored = |(cause, item): (_, EvidenceItem)| ScoredEvidence {
+        cause,
+        evidence_id: item.name,
+        chance: item.chance,
+    };
+    Ok((findings?, evidence_items.map(scored).collect()))
 }
 
 fn no_files(_: &Path) -> io::Result<Vec<u8>> {

@@ -9,26 +9,28 @@ use std::collections::BTreeMap;
 
 use likenew_diagnosis::{WEIGHTS, Weight, prior};
 
-use super::case::{Answer, Case, Seen};
+use super::case::{Case, CaseResult, ScoredEvidence};
 
 /// The table counts as so many cases with the cause at work, and as many without.
 const PRIOR_CASES: f64 = 20.0;
 /// No clue says more: as on the scales.
 const BITS_MAX: f64 = 8.0;
 /// A cause is named from this probability on, as in a diagnosis.
-const NAMED: f64 = 0.9;
+const SURE: f64 = 0.9;
 
 /// Clues of one case, and what is really at work.
-struct Observation<'a> {
+struct TrainingCase<'a> {
     truth: &'a [&'static str],
-    clues: &'a [Seen],
+    evidence_items: &'a [ScoredEvidence],
 }
 
 /// What the fit gives, by the seeds of the cases.
-pub(super) fn report(cases: &[Case], answers: &[Answer]) -> String {
-    let of = |is_even: bool| -> Vec<Observation<'_>> {
+pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
+    let of = |is_even: bool| -> Vec<TrainingCase<'_>> {
         let wanted = cases.iter().zip(answers).filter(|(case, _)| case.seed.is_multiple_of(2) == is_even);
-        wanted.map(|(case, answer)| Observation { truth: &case.truth, clues: &answer.clues }).collect()
+        wanted
+            .map(|(case, answer)| TrainingCase { truth: &case.truth, evidence_items: &answer.evidence_items })
+            .collect()
     };
     let (even, odd) = (of(true), of(false));
     let fitted = fit(&even);
@@ -36,46 +38,46 @@ pub(super) fn report(cases: &[Case], answers: &[Answer]) -> String {
     for (new, old) in fitted.iter().zip(WEIGHTS) {
         text += &format!(
             "{:16} {:22} {:5.1} {:5.1}   by hand {:5.1} {:5.1}\n",
-            new.cause, new.clue, new.there, new.absent, old.there, old.absent
+            new.cause, new.evidence_id, new.when_present, new.when_absent, old.when_present, old.when_absent
         );
     }
     text +=
         &format!("\nfitted on {} cases of even seeds; on {} cases of odd seeds:\n", even.len(), odd.len());
     for (name, weights) in [("by hand", WEIGHTS), ("fitted", &fitted)] {
-        text += &format!("{name:8} {}\n", Score::of(&odd, weights).text());
+        text += &format!("{name:8} {}\n", Score::compute(&odd, weights).text());
     }
     text
 }
 
 /// The table fitted to cases.
-fn fit(observations: &[Observation<'_>]) -> Vec<Weight> {
+fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
     let mut counts: BTreeMap<(&str, &str), [(f64, f64); 2]> = BTreeMap::new();
-    for Observation { truth, clues } in observations {
-        for Seen { cause, clue, chance } in *clues {
-            let (there, all) =
-                &mut counts.entry((cause, clue)).or_default()[usize::from(truth.contains(cause))];
-            (*there, *all) = (*there + chance, *all + 1.0);
+    for TrainingCase { truth, evidence_items } in observations {
+        for ScoredEvidence { cause, evidence_id, chance } in *evidence_items {
+            let (when_present, all) =
+                &mut counts.entry((cause, evidence_id)).or_default()[usize::from(truth.contains(cause))];
+            (*when_present, *all) = (*when_present + chance, *all + 1.0);
         }
     }
-    let fitted = |weight: &Weight| match counts.get(&(weight.cause, weight.clue)) {
-        Some([without, with]) => refined(*weight, *with, *without),
+    let fitted = |weight: &Weight| match counts.get(&(weight.cause, weight.evidence_id)) {
+        Some([without, with]) => refine(*weight, *with, *without),
         None => *weight,
     };
     WEIGHTS.iter().map(fitted).collect()
 }
 
 /// A weight with what cases say: how often the clue was there, of how many, with the cause at work and without.
-fn refined(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
-    let (there, absent) = (weight.there.exp2(), weight.absent.exp2());
+fn refine(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
+    let (when_present, when_absent) = (weight.when_present.exp2(), weight.when_absent.exp2());
     // The two shares for which the ratios are those of the table.
-    let share = (1.0 - absent) / (there - absent);
-    if !(share > 0.0 && share < 1.0 && there * share < 1.0) {
+    let share = (1.0 - when_absent) / (when_present - when_absent);
+    if !(share > 0.0 && share < 1.0 && when_present * share < 1.0) {
         return weight;
     }
-    let drawn = |(hits, all): (f64, f64), prior: f64| (hits + PRIOR_CASES * prior) / (all + PRIOR_CASES);
-    let (with, without) = (drawn(with, there * share), drawn(without, share));
+    let posterior = |(hits, all): (f64, f64), prior: f64| (hits + PRIOR_CASES * prior) / (all + PRIOR_CASES);
+    let (with, without) = (posterior(with, when_present * share), posterior(without, share));
     let bits = |ratio: f64| ratio.log2().clamp(-BITS_MAX, BITS_MAX);
-    Weight { there: bits(with / without), absent: bits((1.0 - with) / (1.0 - without)), ..weight }
+    Weight { when_present: bits(with / without), when_absent: bits((1.0 - with) / (1.0 - without)), ..weight }
 }
 
 /// How well causes are told by weights alone, each for itself.
@@ -89,17 +91,17 @@ struct Score {
 }
 
 impl Score {
-    fn of(observations: &[Observation<'_>], weights: &[Weight]) -> Self {
+    fn compute(observations: &[TrainingCase<'_>], weights: &[Weight]) -> Self {
         let mut score = Self { surprise: 0.0, named: 0, missed: 0, wrong: 0 };
-        let causes = likenew_diagnosis::ALL.iter().map(|cause| cause.card().name);
+        let causes = likenew_diagnosis::ALL.iter().map(|cause| cause.descriptor().name);
         let causes: Vec<&'static str> = causes.collect();
-        for Observation { truth, clues } in observations {
+        for TrainingCase { truth, evidence_items } in observations {
             for cause in &causes {
-                let chance = chance(cause, clues, weights);
+                let chance = chance(cause, evidence_items, weights);
                 let is_at_work = truth.contains(cause);
                 let right: f64 = if is_at_work { chance } else { 1.0 - chance };
                 score.surprise -= right.max(f64::MIN_POSITIVE).log2();
-                match (is_at_work, chance >= NAMED) {
+                match (is_at_work, chance >= SURE) {
                     (true, true) => score.named += 1,
                     (true, false) => score.missed += 1,
                     (false, true) => score.wrong += 1,
@@ -120,20 +122,23 @@ impl Score {
 }
 
 /// How probable a cause is by its clues: as on the scales, where a group counts by its strongest.
-fn chance(cause: &str, clues: &[Seen], weights: &[Weight]) -> f64 {
+fn chance(cause: &str, evidence_items: &[ScoredEvidence], weights: &[Weight]) -> f64 {
     let (mut bits, mut groups) = (prior(cause), BTreeMap::<&str, f64>::new());
-    for seen in clues.iter().filter(|seen| seen.cause == cause) {
-        let weight = weights.iter().find(|of| of.cause == cause && of.clue == seen.clue);
+    for scored in evidence_items.iter().filter(|scored| scored.cause == cause) {
+        let weight = weights.iter().find(|of| of.cause == cause && of.evidence_id == scored.evidence_id);
         let weight = weight.expect("a clue that was weighed stands in the table");
-        let said = seen.chance * weight.there + (1.0 - seen.chance) * weight.absent;
+        let bits_of_item = scored.chance * weight.when_present + (1.0 - scored.chance) * weight.when_absent;
         match weight.group {
-            None => bits += said,
+            None => bits += bits_of_item,
             Some(group) => {
-                let strongest = groups.entry(group).or_insert(said);
-                let is_stronger =
-                    if said.max(*strongest) > 0.0 { said > *strongest } else { said < *strongest };
+                let strongest = groups.entry(group).or_insert(bits_of_item);
+                let is_stronger = if bits_of_item.max(*strongest) > 0.0 {
+                    bits_of_item > *strongest
+                } else {
+                    bits_of_item < *strongest
+                };
                 if is_stronger {
-                    *strongest = said;
+                    *strongest = bits_of_item;
                 }
             }
         }
@@ -147,40 +152,47 @@ mod tests {
     use super::*;
 
     const CAUSE: &str = "background_io";
-    const CLUE: &str = "others_busy";
+    const CLUE: &str = "background_io";
 
     #[test]
     fn without_cases_the_table_stays_and_many_cases_outweigh_it() {
-        let by_hand = Weight::of(CAUSE, CLUE);
-        let same = refined(by_hand, (0.0, 0.0), (0.0, 0.0));
-        assert!((same.there - by_hand.there).abs() < 1e-9 && (same.absent - by_hand.absent).abs() < 1e-9);
+        let by_hand = Weight::lookup(CAUSE, CLUE);
+        let same = refine(by_hand, (0.0, 0.0), (0.0, 0.0));
+        assert!(
+            (same.when_present - by_hand.when_present).abs() < 1e-9
+                && (same.when_absent - by_hand.when_absent).abs() < 1e-9
+        );
         // There in half of the cases with it, and in an eighth of those without.
-        let fitted = refined(by_hand, (50_000.0, 100_000.0), (12_500.0, 100_000.0));
-        assert!((fitted.there - 2.0).abs() < 0.01, "{fitted:?}");
-        assert!((fitted.absent - (0.5f64 / 0.875).log2()).abs() < 0.01, "{fitted:?}");
-        let little = refined(by_hand, (1.0, 2.0), (1.0, 8.0));
-        assert!(little.there > fitted.there && little.there < by_hand.there, "{little:?}");
+        let fitted = refine(by_hand, (50_000.0, 100_000.0), (12_500.0, 100_000.0));
+        assert!((fitted.when_present - 2.0).abs() < 0.01, "{fitted:?}");
+        assert!((fitted.when_absent - (0.5f64 / 0.875).log2()).abs() < 0.01, "{fitted:?}");
+        let little = refine(by_hand, (1.0, 2.0), (1.0, 8.0));
+        assert!(
+            little.when_present > fitted.when_present && little.when_present < by_hand.when_present,
+            "{little:?}"
+        );
     }
 
     #[test]
-    fn a_clue_that_is_told_one_way_alone_is_left_alone() {
-        let one_way = Weight::of("slc_cache", "virtual");
-        assert_eq!(refined(one_way, (5.0, 9.0), (1.0, 9.0)), one_way);
+    fn a_weight_with_evidence_on_one_side_only_is_not_fitted() {
+        let one_way = Weight::lookup("slc_cache", "virtual");
+        assert_eq!(refine(one_way, (5.0, 9.0), (1.0, 9.0)), one_way);
     }
 
     #[test]
     fn what_is_fitted_surprises_less_on_cases_like_those() {
-        let seen = |chance| vec![Seen { cause: CAUSE, clue: CLUE, chance }];
+        let scored = |chance| vec![ScoredEvidence { cause: CAUSE, evidence_id: CLUE, chance }];
         // On these drives the clue says nothing.
-        let clues: Vec<Vec<Seen>> = (0..400).map(|case| seen(f64::from(case % 2))).collect();
+        let evidence_items: Vec<Vec<ScoredEvidence>> =
+            (0..400).map(|case| scored(f64::from(case % 2))).collect();
         let truths: [Vec<&'static str>; 2] = [vec![CAUSE], Vec::new()];
-        let cases: Vec<Observation<'_>> = clues
+        let cases: Vec<TrainingCase<'_>> = evidence_items
             .iter()
             .enumerate()
-            .map(|(index, clues)| Observation { truth: &truths[index / 2 % 2], clues })
+            .map(|(index, evidence_items)| TrainingCase { truth: &truths[index / 2 % 2], evidence_items })
             .collect();
         let fitted = fit(&cases);
-        let (by_hand, after) = (Score::of(&cases, WEIGHTS), Score::of(&cases, &fitted));
+        let (by_hand, after) = (Score::compute(&cases, WEIGHTS), Score::compute(&cases, &fitted));
         assert!(after.surprise < by_hand.surprise && after.wrong < by_hand.wrong, "{}", after.text());
     }
 }

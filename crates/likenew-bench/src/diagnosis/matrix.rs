@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::case::{Answer, Case};
+use super::case::{Case, CaseResult};
 
 /// Goals, in percent, and what the smaller set in the tests reaches at least.
 const RIGHT: f64 = 95.0;
@@ -22,10 +22,10 @@ pub(super) struct Score {
 }
 
 impl Score {
-    pub(super) fn of(cases: &[Case], answers: &[Answer]) -> Self {
+    pub(super) fn compute(cases: &[Case], answers: &[CaseResult]) -> Self {
         let mut score = Self::default();
         for (case, answer) in cases.iter().zip(answers) {
-            let top = answer.found.first().map(String::as_str);
+            let top = answer.causes.first().map(String::as_str);
             if case.expected.is_empty() {
                 score.healthy += 1;
                 let wrong = top.filter(|top| !case.truth.contains(top));
@@ -88,19 +88,19 @@ impl Score {
 }
 
 /// Rows are what was at work, columns what was said first; then the score, with every case that is not right.
-pub(super) fn report(cases: &[Case], answers: &[Answer]) -> String {
+pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
     let mut matrix: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for (case, answer) in cases.iter().zip(answers) {
-        let said = answer.found.first().cloned().unwrap_or_else(|| {
+        let name = answer.causes.first().cloned().unwrap_or_else(|| {
             if answer.is_undecided { "undecided".to_owned() } else { "nothing".to_owned() }
         });
         let truth = if case.expected.is_empty() { "healthy".to_owned() } else { case.expected.join("+") };
-        *matrix.entry(truth).or_default().entry(said).or_default() += 1;
+        *matrix.entry(truth).or_default().entry(name).or_default() += 1;
     }
     let mut text = String::new();
-    for (truth, said) in &matrix {
-        let said: Vec<String> = said.iter().map(|(name, count)| format!("{name} {count}")).collect();
-        text += &format!("{truth:40} {}\n", said.join(", "));
+    for (truth, names) in &matrix {
+        let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        text += &format!("{truth:40} {}\n", names.join(", "));
     }
-    text + "\n" + &Score::of(cases, answers).text()
+    text + "\n" + &Score::compute(cases, answers).text()
 }

@@ -19,7 +19,7 @@ struct Row {
 
 /// What is said.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Said {
+pub(super) enum StatedValue {
     /// It is this word.
     Word(String),
     /// It is this number, with the ends of a 90 % interval.
@@ -32,9 +32,9 @@ pub(super) enum Said {
 
 /// What is said of a property, and how sure.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct PropertyResult {
     pub(super) property: String,
-    pub(super) said: Said,
+    pub(super) statement: StatedValue,
     /// 0 where nothing is said.
     pub(super) confidence: f64,
     pub(super) bytes_written: u64,
@@ -44,23 +44,28 @@ pub(super) struct Answer {
 ///
 /// # Errors
 /// It has no table of properties, or one in another form.
-pub(super) fn answers(findings: &Findings) -> anyhow::Result<Vec<Answer>> {
+pub(super) fn answers(findings: &Findings) -> anyhow::Result<Vec<PropertyResult>> {
     let table = findings.tables.get("properties").context("the X-ray has no table of properties")?;
     table.iter().map(|row| answer(serde_json::from_value(row.clone().into())?)).collect()
 }
 
-fn answer(row: Row) -> anyhow::Result<Answer> {
+fn answer(row: Row) -> anyhow::Result<PropertyResult> {
     let Row { property, state, word, value, value_low, value_high, confidence_percent, bytes_written } = row;
-    let said = match (state.as_str(), word, value) {
-        ("found", Some(word), None) => Said::Word(word),
-        ("found", None, Some(value)) => Said::Number {
+    let statement = match (state.as_str(), word, value) {
+        ("found", Some(word), None) => StatedValue::Word(word),
+        ("found", None, Some(value)) => StatedValue::Number {
             value,
             low: value_low.with_context(|| format!("{property} has a number without an interval"))?,
             high: value_high.with_context(|| format!("{property} has a number without an interval"))?,
         },
-        ("absent", None, None) => Said::Absent,
-        ("undecided", None, None) => Said::Undecided,
+        ("absent", None, None) => StatedValue::Absent,
+        ("undecided", None, None) => StatedValue::Undecided,
         other => bail!("{property} is {other:?}, which is no answer"),
     };
-    Ok(Answer { property, said, confidence: confidence_percent.unwrap_or(0.0) / 100.0, bytes_written })
+    Ok(PropertyResult {
+        property,
+        statement,
+        confidence: confidence_percent.unwrap_or(0.0) / 100.0,
+        bytes_written,
+    })
 }

@@ -14,15 +14,15 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::Findings;
 use likenew_procedures::all::from_plan;
-use likenew_run::conduct::{End, Observer, conduct};
-use likenew_sim::drawn::{Family, drawn};
-use likenew_sim::truth::{Inside, Truth};
+use likenew_run::runner::{End, Observer, run_procedure};
+use likenew_sim::generator::{Family, generate};
+use likenew_sim::truth::{TrueValue, Truth};
 use likenew_sim::{SimDrive, Spec};
 
-use super::answer::{Answer, answers};
+use super::answer::{PropertyResult, answers};
 use super::mark::{Mark, mark};
 use super::noise::Noise;
-use crate::ours::user_time;
+use crate::case_run::user_time;
 
 /// How every drive of a round is asked.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +37,8 @@ pub(super) struct Query {
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) unit: &'static str,
-    pub(super) inside: Inside,
-    pub(super) answer: Answer,
+    pub(super) true_value: TrueValue,
+    pub(super) answer: PropertyResult,
     pub(super) mark: Mark,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Case {
     /// User time of the thread.
     pub(super) cpu: Nanos,
     /// Time on the drive's own clock.
-    pub(super) lasted: Nanos,
+    pub(super) elapsed: Nanos,
 }
 
 impl Case {
@@ -66,13 +66,13 @@ impl Case {
     /// # Errors
     /// The drive can not be made, or the answers have another form.
     pub(super) fn run(seed: u64, query: &Query) -> anyhow::Result<Self> {
-        let drive = drawn(seed);
+        let drive = generate(seed);
         let target = match query.noise {
             Some(noise) => format!("{}?{}", drive.target(), noise.setting(drive.family)),
             None => drive.target(),
         };
         let spec = Spec::parse(&target)?;
-        let truth = Truth::of(&spec, &drive.model()?);
+        let truth = Truth::from_spec(&spec, &drive.model()?);
         let before = user_time()?;
         let mut opened = spec.open(no_files)?;
         let capacity = opened.geometry().capacity;
@@ -99,7 +99,7 @@ impl Case {
             findings,
             capacities_written: written as f64 / capacity as f64,
             cpu: user_time()?.since(before),
-            lasted: segments.last().map_or(Nanos::ZERO, |segment| segment.ended),
+            elapsed: segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at),
         })
     }
 }
@@ -109,7 +109,7 @@ fn no_files(_: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// What came of a question.
-pub(crate) struct Asked {
+pub(crate) struct QueryResult {
     /// What was found, unless the run ended early.
     pub(crate) findings: anyhow::Result<Findings>,
     /// What it rests on.
@@ -125,16 +125,16 @@ pub(crate) fn ask(
     procedure: &str,
     seed: u64,
     options: toml::Table,
-) -> anyhow::Result<Asked> {
+) -> anyhow::Result<QueryResult> {
     let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed, options };
     let asked = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    let findings = match conduct(drive, &*asked, &mut evidence, &mut Nobody) {
+    let findings = match run_procedure(drive, &*asked, &mut evidence, &mut SilentObserver) {
         Ok(End::Complete) => Ok(asked.judge(&evidence)),
         Ok(end) => Err(anyhow!("it ended early: {end:?}")),
         Err(error) => Err(error.into()),
     };
-    Ok(Asked { findings, evidence })
+    Ok(QueryResult { findings, evidence })
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -143,25 +143,25 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// Each property of the truth beside its answer.
-fn rows(truth: &Truth, answers: &[Answer]) -> anyhow::Result<Vec<Row>> {
-    let row = |(key, unit, inside): (&'static str, &'static str, Inside)| {
+fn rows(truth: &Truth, answers: &[PropertyResult]) -> anyhow::Result<Vec<Row>> {
+    let row = |(key, unit, true_value): (&'static str, &'static str, TrueValue)| {
         let answer = answers.iter().find(|answer| answer.property == key);
         let answer = answer.with_context(|| format!("the X-ray says nothing of {key}"))?.clone();
-        let mark = mark(inside, &answer);
-        Ok(Row { unit, inside, answer, mark })
+        let mark = mark(true_value, &answer);
+        Ok(Row { unit, true_value, answer, mark })
     };
     truth.rows().into_iter().map(row).collect()
 }
 
 /// Looks on and does nothing.
-struct Nobody;
+struct SilentObserver;
 
-impl Observer for Nobody {
+impl Observer for SilentObserver {
     fn recorder(&mut self) -> Box<dyn Recorder + Send> {
         Box::new(())
     }
 
-    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
         Ok(())
     }
 }

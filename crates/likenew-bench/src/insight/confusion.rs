@@ -3,36 +3,36 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use likenew_sim::truth::Inside;
+use likenew_sim::truth::TrueValue;
 
-use super::answer::Said;
+use super::answer::StatedValue;
 use super::case::Row;
 
 /// The matrix of a property that is a word: truths down, answers across.
 pub(super) fn matrix<'a>(property: &str, rows: impl IntoIterator<Item = &'a Row>) -> String {
     let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
     for row in rows {
-        let truth = match row.inside {
-            Inside::Word(word) => word,
-            Inside::HiddenWord(_) | Inside::Hidden { .. } => "(hidden)",
-            Inside::Number(_) | Inside::Absent => "(none)",
+        let truth = match row.true_value {
+            TrueValue::Word(word) => word,
+            TrueValue::HiddenWord(_) | TrueValue::Hidden { .. } => "(hidden)",
+            TrueValue::Number(_) | TrueValue::Absent => "(none)",
         };
-        let said = match &row.answer.said {
-            Said::Word(word) => word.as_str(),
-            Said::Number { .. } => "(a number)",
-            Said::Absent => "absent",
-            Said::Undecided => "undecided",
+        let statement = match &row.answer.statement {
+            StatedValue::Word(word) => word.as_str(),
+            StatedValue::Number { .. } => "(a number)",
+            StatedValue::Absent => "absent",
+            StatedValue::Undecided => "undecided",
         };
-        *counts.entry((truth.to_owned(), said.to_owned())).or_default() += 1;
+        *counts.entry((truth.to_owned(), statement.to_owned())).or_default() += 1;
     }
-    let across: Vec<String> = names(counts.keys().map(|(_, said)| said));
+    let across: Vec<String> = names(counts.keys().map(|(_, statement)| statement));
     let mut text = format!("{property}: truth down, answer across\n  {:16}", "");
-    across.iter().for_each(|said| write!(text, " {said:>14}").expect("a text takes all"));
+    across.iter().for_each(|statement| write!(text, " {statement:>14}").expect("a text takes all"));
     text.push('\n');
     for truth in names(counts.keys().map(|(truth, _)| truth)) {
         write!(text, "  {truth:16}").expect("a text takes all");
-        for said in &across {
-            let count = counts.get(&(truth.clone(), said.clone())).copied().unwrap_or(0);
+        for statement in &across {
+            let count = counts.get(&(truth.clone(), statement.clone())).copied().unwrap_or(0);
             write!(text, " {count:>14}").expect("a text takes all");
         }
         text.push('\n');

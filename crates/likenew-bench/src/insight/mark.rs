@@ -1,15 +1,15 @@
 //! What to think of an answer whose truth is known.
 
-use likenew_sim::truth::Inside;
+use likenew_sim::truth::TrueValue;
 
-use super::answer::{Answer, Said};
+use super::answer::{PropertyResult, StatedValue};
 
 /// A number is right within this share of the truth.
 const RIGHT: f64 = 0.10;
 /// Beyond this share of the truth a number that is said with confidence is a false claim.
 const FALSE: f64 = 0.25;
 /// With this confidence an answer is a claim.
-pub(super) const CLAIMED: f64 = 0.9;
+pub(super) const CLAIM_CONFIDENCE: f64 = 0.9;
 
 /// What to think of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub(super) enum Mark {
     /// It is there and nothing was said.
     Undecided,
     /// It is there and was said not to be.
-    AbsentWrongly,
+    WronglyAbsent,
     /// Said with confidence, and not there, another word, or off by more than 25 %.
     False,
     /// It is not there, or does not show, and nothing else was said with confidence.
-    NothingThere,
+    TrulyAbsent,
 }
 
 impl Mark {
@@ -35,44 +35,50 @@ impl Mark {
             Self::Right => "right",
             Self::Off => "off",
             Self::Undecided => "undecided",
-            Self::AbsentWrongly => "absent!",
+            Self::WronglyAbsent => "absent!",
             Self::False => "FALSE",
-            Self::NothingThere => "-",
+            Self::TrulyAbsent => "-",
         }
     }
 }
 
 /// Marks an answer.
-pub(super) fn mark(inside: Inside, answer: &Answer) -> Mark {
-    let claimed = answer.confidence >= CLAIMED;
+pub(super) fn mark(true_value: TrueValue, answer: &PropertyResult) -> Mark {
+    let claimed = answer.confidence >= CLAIM_CONFIDENCE;
     let wrong = if claimed { Mark::False } else { Mark::Off };
-    match (inside, &answer.said) {
-        (Inside::Word("no"), Said::Absent) => Mark::Right,
-        (Inside::Word(word), Said::Word(said)) if word == said => Mark::Right,
-        (Inside::Word(_) | Inside::Number(_), Said::Undecided) => Mark::Undecided,
-        (Inside::Word(_) | Inside::Number(_), Said::Absent) => Mark::AbsentWrongly,
-        (Inside::Number(number), Said::Number { value, .. }) => match (value / number - 1.0).abs() {
-            ..=RIGHT => Mark::Right,
-            ..=FALSE => Mark::Off,
-            _ => wrong,
-        },
-        (Inside::Hidden { low, high }, Said::Number { value, .. })
+    match (true_value, &answer.statement) {
+        (TrueValue::Word("no"), StatedValue::Absent) => Mark::Right,
+        (TrueValue::Word(word), StatedValue::Word(statement)) if word == statement => Mark::Right,
+        (TrueValue::Word(_) | TrueValue::Number(_), StatedValue::Undecided) => Mark::Undecided,
+        (TrueValue::Word(_) | TrueValue::Number(_), StatedValue::Absent) => Mark::WronglyAbsent,
+        (TrueValue::Number(number), StatedValue::Number { value, .. }) => {
+            match (value / number - 1.0).abs() {
+                ..=RIGHT => Mark::Right,
+                ..=FALSE => Mark::Off,
+                _ => wrong,
+            }
+        }
+        (TrueValue::Hidden { low, high }, StatedValue::Number { value, .. })
             if (low * (1.0 - FALSE)..=high * (1.0 + FALSE)).contains(value) =>
         {
-            Mark::NothingThere
+            Mark::TrulyAbsent
         }
-        (Inside::HiddenWord(word), Said::Word(said)) if word == said => Mark::NothingThere,
-        (_, Said::Undecided | Said::Absent) => Mark::NothingThere,
-        (Inside::Word(_) | Inside::Number(_), _) => wrong,
-        (Inside::Hidden { .. } | Inside::HiddenWord(_) | Inside::Absent, _) if claimed => Mark::False,
-        (Inside::Hidden { .. } | Inside::HiddenWord(_) | Inside::Absent, _) => Mark::NothingThere,
+        (TrueValue::HiddenWord(word), StatedValue::Word(statement)) if word == statement => Mark::TrulyAbsent,
+        (_, StatedValue::Undecided | StatedValue::Absent) => Mark::TrulyAbsent,
+        (TrueValue::Word(_) | TrueValue::Number(_), _) => wrong,
+        (TrueValue::Hidden { .. } | TrueValue::HiddenWord(_) | TrueValue::Absent, _) if claimed => {
+            Mark::False
+        }
+        (TrueValue::Hidden { .. } | TrueValue::HiddenWord(_) | TrueValue::Absent, _) => Mark::TrulyAbsent,
     }
 }
 
 /// Whether a 90 % interval holds the truth, where there is one and a truth.
-pub(super) fn holds(inside: Inside, answer: &Answer) -> Option<bool> {
-    match (inside, &answer.said) {
-        (Inside::Number(number), Said::Number { low, high, .. }) => Some((*low..=*high).contains(&number)),
+pub(super) fn holds(true_value: TrueValue, answer: &PropertyResult) -> Option<bool> {
+    match (true_value, &answer.statement) {
+        (TrueValue::Number(number), StatedValue::Number { low, high, .. }) => {
+            Some((*low..=*high).contains(&number))
+        }
         _ => None,
     }
 }
@@ -81,45 +87,45 @@ pub(super) fn holds(inside: Inside, answer: &Answer) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn said(said: Said, confidence: f64) -> Answer {
-        Answer { property: "p".into(), said, confidence, bytes_written: 0 }
+    fn result(statement: StatedValue, confidence: f64) -> PropertyResult {
+        PropertyResult { property: "p".into(), statement, confidence, bytes_written: 0 }
     }
 
-    fn number(value: f64) -> Said {
-        Said::Number { value, low: 0.9 * value, high: 1.1 * value }
+    fn number(value: f64) -> StatedValue {
+        StatedValue::Number { value, low: 0.9 * value, high: 1.1 * value }
     }
 
     #[test]
     fn numbers_are_right_off_or_false() {
-        let mark_of = |value, confidence| mark(Inside::Number(100.0), &said(number(value), confidence));
+        let mark_of = |value, confidence| mark(TrueValue::Number(100.0), &result(number(value), confidence));
         assert_eq!(mark_of(91.0, 0.5), Mark::Right);
         assert_eq!(mark_of(112.0, 0.99), Mark::Off);
         assert_eq!(mark_of(130.0, 0.99), Mark::False);
         assert_eq!(mark_of(130.0, 0.8), Mark::Off);
-        assert_eq!(mark(Inside::Number(1.0), &said(Said::Absent, 0.99)), Mark::AbsentWrongly);
-        assert_eq!(mark(Inside::Number(1.0), &said(Said::Undecided, 0.0)), Mark::Undecided);
-        assert_eq!(holds(Inside::Number(100.0), &said(number(95.0), 0.9)), Some(true));
-        assert_eq!(holds(Inside::Number(100.0), &said(number(80.0), 0.9)), Some(false));
+        assert_eq!(mark(TrueValue::Number(1.0), &result(StatedValue::Absent, 0.99)), Mark::WronglyAbsent);
+        assert_eq!(mark(TrueValue::Number(1.0), &result(StatedValue::Undecided, 0.0)), Mark::Undecided);
+        assert_eq!(holds(TrueValue::Number(100.0), &result(number(95.0), 0.9)), Some(true));
+        assert_eq!(holds(TrueValue::Number(100.0), &result(number(80.0), 0.9)), Some(false));
     }
 
     #[test]
     fn what_is_not_there_may_not_be_claimed() {
-        assert_eq!(mark(Inside::Absent, &said(number(1.0), 0.95)), Mark::False);
-        assert_eq!(mark(Inside::Absent, &said(number(1.0), 0.6)), Mark::NothingThere);
-        assert_eq!(mark(Inside::Absent, &said(Said::Absent, 0.95)), Mark::NothingThere);
-        let hidden = Inside::Hidden { low: 4.0, high: 8.0 };
-        assert_eq!(mark(hidden, &said(number(6.0), 0.99)), Mark::NothingThere);
-        assert_eq!(mark(hidden, &said(number(16.0), 0.99)), Mark::False);
-        assert_eq!(mark(hidden, &said(Said::Undecided, 0.0)), Mark::NothingThere);
+        assert_eq!(mark(TrueValue::Absent, &result(number(1.0), 0.95)), Mark::False);
+        assert_eq!(mark(TrueValue::Absent, &result(number(1.0), 0.6)), Mark::TrulyAbsent);
+        assert_eq!(mark(TrueValue::Absent, &result(StatedValue::Absent, 0.95)), Mark::TrulyAbsent);
+        let hidden = TrueValue::Hidden { low: 4.0, high: 8.0 };
+        assert_eq!(mark(hidden, &result(number(6.0), 0.99)), Mark::TrulyAbsent);
+        assert_eq!(mark(hidden, &result(number(16.0), 0.99)), Mark::False);
+        assert_eq!(mark(hidden, &result(StatedValue::Undecided, 0.0)), Mark::TrulyAbsent);
     }
 
     #[test]
     fn words_are_compared() {
-        let word = |word: &str| Said::Word(word.into());
-        assert_eq!(mark(Inside::Word("page"), &said(word("page"), 0.1)), Mark::Right);
-        assert_eq!(mark(Inside::Word("page"), &said(word("block"), 0.95)), Mark::False);
-        assert_eq!(mark(Inside::Word("page"), &said(word("block"), 0.5)), Mark::Off);
-        assert_eq!(mark(Inside::Word("no"), &said(Said::Absent, 0.95)), Mark::Right);
-        assert_eq!(mark(Inside::HiddenWord("no"), &said(word("yes"), 0.95)), Mark::False);
+        let word = |word: &str| StatedValue::Word(word.into());
+        assert_eq!(mark(TrueValue::Word("page"), &result(word("page"), 0.1)), Mark::Right);
+        assert_eq!(mark(TrueValue::Word("page"), &result(word("block"), 0.95)), Mark::False);
+        assert_eq!(mark(TrueValue::Word("page"), &result(word("block"), 0.5)), Mark::Off);
+        assert_eq!(mark(TrueValue::Word("no"), &result(StatedValue::Absent, 0.95)), Mark::Right);
+        assert_eq!(mark(TrueValue::HiddenWord("no"), &result(word("yes"), 0.95)), Mark::False);
     }
 }

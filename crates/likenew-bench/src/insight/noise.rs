@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use likenew_sim::drawn::Family;
+use likenew_sim::generator::Family;
 
 use super::case::Case;
 use super::score::Score;
@@ -62,7 +62,7 @@ pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {
         "noise is named"
     );
     for (name, cases) in rounds {
-        let score = Score::of(cases.iter().flat_map(|case| &case.rows));
+        let score = Score::compute(cases.iter().flat_map(|case| &case.rows));
         let named = cases.iter().filter(|case| names_noise(case)).count();
         let percent =
             |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0));
@@ -72,9 +72,9 @@ pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {
             cases.len(),
             percent(score.share_right()),
             format!("{} {}", score.false_claims, percent(score.share_false())),
-            score.off,
+            score.imprecise,
             score.undecided,
-            score.absent_wrongly,
+            score.wrongly_absent,
             percent(score.coverage()),
             percent(score.mean_width()),
             format!("{named} of {}", cases.len())

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use likenew_core::units::{Nanos, amount, three_digits};
-use likenew_sim::drawn::Family;
-use likenew_sim::truth::{Inside, Truth};
+use likenew_sim::generator::Family;
+use likenew_sim::truth::{TrueValue, Truth};
 
-use super::answer::{Answer, Said};
+use super::answer::{PropertyResult, StatedValue};
 use super::case::{Case, Row};
 use super::confusion::matrix;
 use super::mark::{Mark, holds};
@@ -44,7 +44,7 @@ fn properties(cases: &[Case]) -> String {
         "width"
     );
     for key in keys(cases) {
-        let score = Score::of(rows_of(cases, key));
+        let score = Score::compute(rows_of(cases, key));
         let right = score.share_right().map_or_else(String::new, percent);
         let coverage = score.coverage().map_or_else(String::new, |share| {
             format!("{}/{} {}", score.intervals_hold, score.intervals, percent(share))
@@ -54,7 +54,12 @@ fn properties(cases: &[Case]) -> String {
         writeln!(
             text,
             "  {key:28} {:>6} {:>5} {right:>6} {:>5} {:>9} {:>8} {:>6} {coverage:>15} {width:>7}",
-            score.exists, score.right, score.off, score.undecided, score.absent_wrongly, score.false_claims
+            score.exists,
+            score.right,
+            score.imprecise,
+            score.undecided,
+            score.wrongly_absent,
+            score.false_claims
         )
         .expect("a text takes all");
     }
@@ -71,35 +76,35 @@ fn goals(cases: &[Case]) -> String {
         (&["compression", "trim"][..], "[≥ 99 %]"),
     ] {
         for key in keys {
-            let score = Score::of(rows_of(cases, key));
+            let score = Score::compute(rows_of(cases, key));
             let right = score.share_right().map_or_else(|| "none has it".into(), percent);
             lines.push(format!("{key} right: {right} {goal}"));
         }
     }
-    let score = Score::of(rows());
-    let said = |share: Option<f64>| share.map_or_else(|| "none".into(), percent);
+    let score = Score::compute(rows());
+    let share_text = |share: Option<f64>| share.map_or_else(|| "none".into(), percent);
     lines.push(format!(
         "false claims: {} of {} answers, {} [≤ 1 %]",
         score.false_claims,
         score.answers,
-        said(score.share_false())
+        share_text(score.share_false())
     ));
-    let sizable = Score::of(rows().filter(|row| !is_exact(row)));
+    let sizable = Score::compute(rows().filter(|row| !is_exact(row)));
     lines.push(format!(
         "90 % intervals that hold the truth: {} of {}, {} [86–94 %]; without those that are a point: {} of {}, {}",
         score.intervals_hold,
         score.intervals,
-        said(score.coverage()),
+        share_text(score.coverage()),
         sizable.intervals_hold,
         sizable.intervals,
-        said(sizable.coverage())
+        share_text(sizable.coverage())
     ));
     lines.iter().fold(String::new(), |text, line| text + "  " + line + "\n")
 }
 
 /// Whether the interval is a point: what can only be one of a few numbers is known or not.
 fn is_exact(row: &Row) -> bool {
-    matches!(row.answer.said, Said::Number { low, high, .. } if high - low <= 1e-9 * high.abs())
+    matches!(row.answer.statement, StatedValue::Number { low, high, .. } if high - low <= 1e-9 * high.abs())
 }
 
 /// What it has cost, over all and by family.
@@ -123,7 +128,7 @@ fn costs(cases: &[Case]) -> String {
             of.len(),
             mean(&|case| case.capacities_written),
             mean(&|case| case.cpu.as_secs_f64()),
-            mean(&|case| case.lasted.as_secs_f64())
+            mean(&|case| case.elapsed.as_secs_f64())
         )
         .expect("a text takes all");
     }
@@ -149,8 +154,8 @@ fn wrong(cases: &[Case]) -> String {
             writeln!(text, "  {key:28} {}", seeds.join(" ")).expect("a text takes all");
         }
     }
-    let wrong = |row: &Row| matches!(row.mark, Mark::Off | Mark::AbsentWrongly | Mark::False);
-    let missed = |row: &Row| row.mark == Mark::Right && holds(row.inside, &row.answer) == Some(false);
+    let wrong = |row: &Row| matches!(row.mark, Mark::Off | Mark::WronglyAbsent | Mark::False);
+    let missed = |row: &Row| row.mark == Mark::Right && holds(row.true_value, &row.answer) == Some(false);
     text + &list("Wrong", cases, wrong) + &list("Right, and not within the interval", cases, missed)
 }
 
@@ -171,7 +176,7 @@ fn list(title: &str, cases: &[Case], wanted: impl Fn(&Row) -> bool) -> String {
                 case.seed,
                 case.family.name(),
                 truth(row),
-                said(row.unit, &row.answer)
+                value_text(row.unit, &row.answer)
             )
             .expect("a text takes all");
         }
@@ -180,14 +185,14 @@ fn list(title: &str, cases: &[Case], wanted: impl Fn(&Row) -> bool) -> String {
 }
 
 /// Truth beside answer of one drive, and why.
-pub(super) fn one(case: &Case) -> String {
+pub(super) fn property_rows(case: &Case) -> String {
     let mut text = format!(
         "{} ({}): {:.3} capacities written, {:.2} s of CPU, {} on its clock\n",
         case.target,
         case.family.name(),
         case.capacities_written,
         case.cpu.as_secs_f64(),
-        case.lasted
+        case.elapsed
     );
     for row in &case.rows {
         let (key, mark) = (&row.answer.property, row.mark.name());
@@ -196,7 +201,7 @@ pub(super) fn one(case: &Case) -> String {
             text,
             "  {key:28} {mark:9} is {:22} said {:58} {written} written",
             truth(row),
-            said(row.unit, &row.answer)
+            value_text(row.unit, &row.answer)
         )
         .expect("a text takes all");
     }
@@ -205,7 +210,7 @@ pub(super) fn one(case: &Case) -> String {
         Ok(findings) => {
             for verdict in &findings.verdicts {
                 writeln!(text, "  {:?}: {}", verdict.standing, verdict.claim).expect("a text takes all");
-                for sentence in verdict.because.iter().chain(&verdict.caveats) {
+                for sentence in verdict.evidence.iter().chain(&verdict.caveats) {
                     writeln!(text, "      {sentence}").expect("a text takes all");
                 }
             }
@@ -215,25 +220,25 @@ pub(super) fn one(case: &Case) -> String {
 }
 
 fn truth(row: &Row) -> String {
-    match row.inside {
-        Inside::Word(word) => word.into(),
-        Inside::HiddenWord(word) => format!("({word})"),
-        Inside::Number(number) => spell(row.unit, number),
-        Inside::Hidden { low, high } => format!("({} … {})", spell(row.unit, low), spell(row.unit, high)),
-        Inside::Absent => "none".into(),
+    match row.true_value {
+        TrueValue::Word(word) => word.into(),
+        TrueValue::HiddenWord(word) => format!("({word})"),
+        TrueValue::Number(number) => spell(row.unit, number),
+        TrueValue::Hidden { low, high } => format!("({} … {})", spell(row.unit, low), spell(row.unit, high)),
+        TrueValue::Absent => "none".into(),
     }
 }
 
-fn said(unit: &str, answer: &Answer) -> String {
-    let what = match &answer.said {
-        Said::Word(word) => word.clone(),
-        Said::Number { value, low, high } => {
+fn value_text(unit: &str, answer: &PropertyResult) -> String {
+    let value = match &answer.statement {
+        StatedValue::Word(word) => word.clone(),
+        StatedValue::Number { value, low, high } => {
             format!("{} [{} … {}]", spell(unit, *value), spell(unit, *low), spell(unit, *high))
         }
-        Said::Absent => "absent".into(),
-        Said::Undecided => return "undecided".into(),
+        StatedValue::Absent => "absent".into(),
+        StatedValue::Undecided => return "undecided".into(),
     };
-    format!("{what} ({:.0} %)", answer.confidence * 100.0)
+    format!("{value} ({:.0} %)", answer.confidence * 100.0)
 }
 
 fn spell(unit: &str, number: f64) -> String {

@@ -9,9 +9,9 @@ pub(super) struct Score {
     /// Drives that have it, so that it shows.
     pub(super) exists: u32,
     pub(super) right: u32,
-    pub(super) off: u32,
+    pub(super) imprecise: u32,
     pub(super) undecided: u32,
-    pub(super) absent_wrongly: u32,
+    pub(super) wrongly_absent: u32,
     /// Of drives that have it, and of those that do not.
     pub(super) false_claims: u32,
     /// All answers.
@@ -25,32 +25,32 @@ pub(super) struct Score {
 
 impl Score {
     /// Of a property over drives.
-    pub(super) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+    pub(super) fn compute<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let mut score = Self::default();
         rows.into_iter().for_each(|row| score.count(row));
         score
     }
 
     fn count(&mut self, row: &Row) {
-        use likenew_sim::truth::Inside;
+        use likenew_sim::truth::TrueValue;
         self.answers += 1;
-        let exists = matches!(row.inside, Inside::Word(_) | Inside::Number(_));
+        let exists = matches!(row.true_value, TrueValue::Word(_) | TrueValue::Number(_));
         self.exists += u32::from(exists);
         let counter = match row.mark {
             Mark::Right => &mut self.right,
-            Mark::Off => &mut self.off,
+            Mark::Off => &mut self.imprecise,
             Mark::Undecided => &mut self.undecided,
-            Mark::AbsentWrongly => &mut self.absent_wrongly,
+            Mark::WronglyAbsent => &mut self.wrongly_absent,
             Mark::False => &mut self.false_claims,
-            Mark::NothingThere => return,
+            Mark::TrulyAbsent => return,
         };
         *counter += 1;
-        if let Some(held) = holds(row.inside, &row.answer)
-            && let (Inside::Number(number), super::answer::Said::Number { low, high, .. }) =
-                (row.inside, &row.answer.said)
+        if let Some(is_within) = holds(row.true_value, &row.answer)
+            && let (TrueValue::Number(number), super::answer::StatedValue::Number { low, high, .. }) =
+                (row.true_value, &row.answer.statement)
         {
             self.intervals += 1;
-            self.intervals_hold += u32::from(held);
+            self.intervals_hold += u32::from(is_within);
             self.widths += (high - low) / number;
         }
     }

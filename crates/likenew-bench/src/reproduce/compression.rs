@@ -4,10 +4,10 @@ use likenew_core::io::DataClass;
 use likenew_core::units::amount;
 use likenew_core::verdict::{Findings, Row, Standing};
 use likenew_procedures::endure::EndureOptions;
-use likenew_procedures::endure::looped::LoopOptions;
+use likenew_procedures::endure::loop_test::LoopOptions;
 
 use super::lab::{Lab, ask};
-use super::page::{Published, number, table};
+use super::page::{PublishedFigure, number, table};
 use super::{Section, Study};
 
 /// "SSD Advertised Performance vs. Actual Performance" (Puget Systems).
@@ -15,16 +15,31 @@ pub(super) const STUDY: Study = Study {
     number: 2,
     title: "Advertised performance against actual (Puget Systems)",
     source: "Puget Systems, \"SSD advertised performance against actual\". CrystalDiskMark in a loop, 9.2 GB written each time, to 1.8 TB; a secure erase between sets.",
-    published: &PUBLISHED,
+    published: &PUBLISHED_FIGURES,
     run,
 };
 
 const DRIVE: &str = "Intel 520 120 GB";
 
-const PUBLISHED: [Published; 3] = [
-    Published { drive: DRIVE, what: "sequential read, compressible, MB/s", printed: "515", value: 515.0 },
-    Published { drive: DRIVE, what: "sequential write, compressible, MB/s", printed: "500", value: 500.0 },
-    Published { drive: DRIVE, what: "sequential write, incompressible, MB/s", printed: "193", value: 193.0 },
+const PUBLISHED_FIGURES: [PublishedFigure; 3] = [
+    PublishedFigure {
+        drive: DRIVE,
+        metric: "sequential read, compressible, MB/s",
+        printed: "515",
+        value: 515.0,
+    },
+    PublishedFigure {
+        drive: DRIVE,
+        metric: "sequential write, compressible, MB/s",
+        printed: "500",
+        value: 500.0,
+    },
+    PublishedFigure {
+        drive: DRIVE,
+        metric: "sequential write, incompressible, MB/s",
+        printed: "193",
+        value: 193.0,
+    },
 ];
 
 /// The sets of the study.
@@ -40,11 +55,11 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
         let query = if trim { "state=new&trim=on" } else { "state=new&trim=off" };
         let Some(mut drive) = lab.open("intel-520", query)? else {
             let predictions = format!("Left out, because the catalogue has no {DRIVE}.\n");
-            return Ok(Section { simulated: vec![None; PUBLISHED.len()], note: "", predictions });
+            return Ok(Section { simulated: vec![None; PUBLISHED_FIGURES.len()], note: "", predictions });
         };
         let (span, area) = (lab.pick(1000 << 20, 8 << 20), lab.pick(None, Some(256 << 20)));
         let options = EndureOptions::Loop(LoopOptions { span, area, data, trim, ..LoopOptions::default() });
-        sets.push(Set { name, found: ask(&mut drive, "endure", toml::Table::try_from(options)?)? });
+        sets.push(Set { name, findings: ask(&mut drive, "endure", toml::Table::try_from(options)?)? });
     }
     let fresh =
         |set: usize, op: &str| sets[set].speed("loops", &[("loop", "1"), ("test", SEQUENTIAL), ("op", op)]);
@@ -62,18 +77,18 @@ const SEQUENTIAL: &str = "SEQ1M Q1T1";
 /// One set of the study: what `likenew endure` finds.
 struct Set {
     name: &'static str,
-    found: Findings,
+    findings: Findings,
 }
 
 impl Set {
     /// The speed in the first row of a table whose cells are these, in MB/s.
     fn speed(&self, table: &str, cells: &[(&str, &str)]) -> Option<f64> {
         let fits = |row: &&Row| cells.iter().all(|(key, value)| cell(row, key) == *value);
-        self.found.tables[table].iter().find(fits).map(|row| mb_per_s(row, "bytes_per_s"))
+        self.findings.tables[table].iter().find(fits).map(|row| mb_per_s(row, "bytes_per_s"))
     }
 
     fn page(&self) -> String {
-        let said = self.found.verdicts.iter().map(|verdict| {
+        let message = self.findings.verdicts.iter().map(|verdict| {
             let standing = match verdict.standing {
                 Standing::Holds => "holds",
                 Standing::Fails => "fails",
@@ -81,14 +96,14 @@ impl Set {
             };
             format!("- {} ({standing})\n", verdict.claim)
         });
-        let said: String = said.collect();
+        let message: String = message.collect();
         let parts = [self.fills(), self.levels(), self.knees()].join("\n");
-        format!("{}:\n\n{said}\n{parts}\n", self.name)
+        format!("{}:\n\n{message}\n{parts}\n", self.name)
     }
 
     /// Each fill in a row, each test in a column.
     fn fills(&self) -> String {
-        let rows = &self.found.tables["fills"];
+        let rows = &self.findings.tables["fills"];
         let key = |row: &Row| format!("{} {}", cell(row, "test"), cell(row, "op"));
         let first = rows.iter().take_while(|row| row["fill"] == rows[0]["fill"]);
         let mut head = vec!["fill, MB/s".to_owned()];
@@ -115,11 +130,11 @@ impl Set {
                 number(mb_per_s(row, "last_bytes_per_s")),
             ]
         };
-        table(&head, &self.found.tables["levels"].iter().map(line).collect::<Vec<Vec<String>>>())
+        table(&head, &self.findings.tables["levels"].iter().map(line).collect::<Vec<Vec<String>>>())
     }
 
     fn knees(&self) -> String {
-        let knees = &self.found.tables["knees"];
+        let knees = &self.findings.tables["knees"];
         if knees.is_empty() {
             return "No test has a knee.\n".into();
         }

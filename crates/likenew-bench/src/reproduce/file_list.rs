@@ -31,7 +31,12 @@ impl FileList {
     ];
 
     /// Out of a table of files, or of parts, of `each` bytes.
-    pub(super) fn of(findings: &Findings, name: &str, each: u64, write_amplification: f64) -> Self {
+    pub(super) fn from_findings(
+        findings: &Findings,
+        name: &str,
+        each: u64,
+        write_amplification: f64,
+    ) -> Self {
         let rows = &findings.tables[name];
         let all = |key: &'static str| rows.iter().map(move |row| figure(row, key));
         Self {
@@ -50,7 +55,7 @@ impl FileList {
     }
 
     /// The verdicts.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn claims_text(&self) -> String {
         self.claims.join(" ")
     }
 
@@ -73,7 +78,7 @@ impl FileList {
     }
 
     /// The median of each tenth of the list.
-    pub(super) fn along(&self, name: &str) -> Vec<String> {
+    pub(super) fn sparkline(&self, name: &str) -> Vec<String> {
         let tenths = self.speeds.chunks(self.speeds.len().div_ceil(10));
         std::iter::once(name.to_owned()).chain(tenths.map(|tenth| number(quantile(tenth, 0.5)))).collect()
     }
@@ -102,8 +107,8 @@ mod tests {
             claims: vec!["A.".into(), "B.".into()],
         };
         assert_eq!(&list.row("x", 38.0)[3..6], ["30.0 %", "5.00", "76.0"]);
-        assert_eq!(&list.along("x")[..5], ["x", "5.00", "5.00", "5.00", "76.0"]);
-        assert_eq!(list.said(), "A. B.");
+        assert_eq!(&list.sparkline("x")[..5], ["x", "5.00", "5.00", "5.00", "76.0"]);
+        assert_eq!(list.claims_text(), "A. B.");
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::ensure;
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Drive as _;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::{Recorder, Stop};
@@ -17,10 +17,10 @@ use likenew_core::segment::Segment;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
 use likenew_core::verdict::Findings;
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, Stream, Workload};
 use likenew_procedures::all::from_plan;
-use likenew_run::conduct::{End, Observer, conduct};
 use likenew_run::run::run;
+use likenew_run::runner::{End, Observer, run_procedure};
 use likenew_sim::{SimDrive, Spec, catalog};
 
 /// What stands in for a drive in a quick run, where ageing a large one would take too long.
@@ -83,8 +83,12 @@ impl Load {
         Stream {
             op: Mix::Only(self.op),
             size: Size::fixed(self.block),
-            place: if self.random { Place::Uniform(region) } else { Place::Forward(region) },
-            pace: Pace::Closed { depth: self.depth },
+            pattern: if self.random {
+                AccessPattern::Random(region)
+            } else {
+                AccessPattern::Sequential(region)
+            },
+            arrival: Arrival::Closed { depth: self.depth },
             data: self.data,
         }
     }
@@ -109,8 +113,8 @@ pub(super) fn measure_streams(
 ) -> anyhow::Result<Segment> {
     let workload = Workload { seed: 1, ..Workload::new("reproduction", until, streams) };
     let ran = run(drive, &workload, &mut || Box::new(()))?;
-    if let Some(fault) = ran.fault {
-        return Err(fault.into());
+    if let Some(lab_error) = ran.lab_error {
+        return Err(lab_error.into());
     }
     let (stop, errors) = (ran.segment.stop, ran.segment.errors());
     ensure!(stop == Stop::Reached && errors == 0, "{workload:?} ended with {stop:?} and {errors} errors");
@@ -125,21 +129,21 @@ pub(super) fn ask(drive: &mut SimDrive, procedure: &str, options: toml::Table) -
     let plan = Plan { schema: 1, procedure: procedure.into(), target: None, seed: 1, options };
     let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    match conduct(drive, &*procedure, &mut evidence, &mut Nobody)? {
+    match run_procedure(drive, &*procedure, &mut evidence, &mut SilentObserver)? {
         End::Complete => Ok(procedure.judge(&evidence)),
         end => anyhow::bail!("{} ended early: {end:?}", evidence.plan.procedure),
     }
 }
 
 /// Looks on and does nothing.
-struct Nobody;
+struct SilentObserver;
 
-impl Observer for Nobody {
+impl Observer for SilentObserver {
     fn recorder(&mut self) -> Box<dyn Recorder + Send> {
         Box::new(())
     }
 
-    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
         Ok(())
     }
 }
@@ -158,8 +162,8 @@ pub(super) struct WriteAmplification {
 impl WriteAmplification {
     /// Counts from now on.
     pub(super) fn from_now(drive: &SimDrive) -> Self {
-        let books = drive.accounting().expect("a simulated drive keeps books");
-        Self { host: books.host_bytes_written, flash: books.flash_bytes_programmed }
+        let counters = drive.flash_counters().expect("a simulated drive keeps books");
+        Self { host: counters.host_bytes_written, flash: counters.flash_bytes_programmed }
     }
 
     /// Until now.

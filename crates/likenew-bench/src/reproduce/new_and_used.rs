@@ -10,7 +10,7 @@ use likenew_core::verdict::Findings;
 use likenew_sim::SimDrive;
 
 use super::lab::{Lab, Load, ask, fact, mb_per_s, measure};
-use super::page::{Published, milliseconds, number, table};
+use super::page::{PublishedFigure, milliseconds, number, table};
 use super::{Section, Study};
 
 /// AnandTech 2738, "The SSD Anthology: Understanding SSDs and New Drives from OCZ" (2009).
@@ -18,7 +18,7 @@ pub(super) const STUDY: Study = Study {
     number: 3,
     title: "New against used (AnandTech, 2009)",
     source: "AnandTech 2738, \"The SSD Anthology\". Iometer: 4 KiB random writes over 8 GB, 3 in flight, 3 minutes, after a secure erase.",
-    published: &PUBLISHED,
+    published: &PUBLISHED_FIGURES,
     run,
 };
 
@@ -26,11 +26,11 @@ const RATE: &str = "random 4 KiB writes, MB/s";
 const IOPS: &str = "random 4 KiB writes, IOPS";
 const LATENCY: &str = "random 4 KiB writes, mean latency, ms";
 
-const fn rate(drive: &'static str, printed: &'static str, value: f64) -> Published {
-    Published { drive, what: RATE, printed, value }
+const fn rate(drive: &'static str, printed: &'static str, value: f64) -> PublishedFigure {
+    PublishedFigure { drive, metric: RATE, printed, value }
 }
 
-const PUBLISHED: [Published; 14] = [
+const PUBLISHED_FIGURES: [PublishedFigure; 14] = [
     rate("Intel X25-E", "31.7", 31.7),
     rate("Intel X25-M", "39.3", 39.3),
     rate("JMicron JMF602B MLC", "0.02", 0.02),
@@ -41,10 +41,10 @@ const PUBLISHED: [Published; 14] = [
     rate("Seagate Momentus 5400.6", "0.81", 0.81),
     rate("WD Caviar SE16", "1.26", 1.26),
     rate("WD VelociRaptor", "1.63", 1.63),
-    Published { drive: "JMicron JMF602B MLC", what: IOPS, printed: "5.61", value: 5.61 },
-    Published { drive: "JMicron JMF602B MLC", what: LATENCY, printed: "532.2", value: 532.2 },
-    Published { drive: "Intel X25-M", what: LATENCY, printed: "below 0.3", value: 0.3 },
-    Published { drive: "OCZ Vertex", what: LATENCY, printed: "1.43", value: 1.43 },
+    PublishedFigure { drive: "JMicron JMF602B MLC", metric: IOPS, printed: "5.61", value: 5.61 },
+    PublishedFigure { drive: "JMicron JMF602B MLC", metric: LATENCY, printed: "532.2", value: 532.2 },
+    PublishedFigure { drive: "Intel X25-M", metric: LATENCY, printed: "below 0.3", value: 0.3 },
+    PublishedFigure { drive: "OCZ Vertex", metric: LATENCY, printed: "1.43", value: 1.43 },
 ];
 
 /// Each drive as the study calls it, and a part of its name in the catalogue.
@@ -70,7 +70,7 @@ const OVERWRITTEN_PART: u64 = 2;
 const OVERWRITTEN_OTHERS: u64 = 1 << 30;
 
 /// A drive before and after each of two recipes.
-struct Aged {
+struct AgedDrive {
     drive: &'static str,
     /// Three minutes of random writes of the new drive in one go, as they were published.
     new: Segment,
@@ -82,12 +82,13 @@ struct Aged {
 fn run(lab: Lab) -> anyhow::Result<Section> {
     let (mut drives, mut missing) = (Vec::new(), Vec::new());
     for (drive, part) in DRIVES {
-        match aged(lab, drive, part)? {
+        match age_drive(lab, drive, part)? {
             Some(aged) => drives.push(aged),
             None => missing.push(drive),
         }
     }
-    let simulated: Vec<Option<f64>> = PUBLISHED.iter().map(|row| simulated(row, &drives)).collect();
+    let simulated: Vec<Option<f64>> =
+        PUBLISHED_FIGURES.iter().map(|row| simulated_value(row, &drives)).collect();
     let mut predictions = String::new();
     for (title, of) in RECIPES {
         let rows: anyhow::Result<Vec<Vec<String>>> =
@@ -101,12 +102,12 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
         predictions +=
             &format!("\nLeft out, because the catalogue has no such drive: {}.\n", missing.join(", "));
     }
-    predictions += EXPLAINED;
+    predictions += FOOTNOTE;
     Ok(Section { simulated, note: NOTE, predictions })
 }
 
 /// What stands above each table, and which findings are in it.
-type Recipe = (&'static str, fn(&Aged) -> &Findings);
+type Recipe = (&'static str, fn(&AgedDrive) -> &Findings);
 
 const RECIPES: [Recipe; 2] = [
     (
@@ -139,7 +140,7 @@ const NOTE: &str = "MB are counted as 10⁶ bytes. With 3 I/Os in flight, rate a
     what exact agreement looks like for them. 0.02 and 0.03 are printed with one digit: 0.015 to 0.025 and 0.025 to 0.035, or 5.61 I/Os a second \
     of the first, which stands below with more digits. An empty write buffer takes the first of few writes at once, which is 3 % of them.\n\n";
 
-const EXPLAINED: &str = "\nThe numbers in brackets are 95 % intervals in percent, from five equal parts of the three minutes: where a drive falls \
+const FOOTNOTE: &str = "\nThe numbers in brackets are 95 % intervals in percent, from five equal parts of the three minutes: where a drive falls \
     while it is measured they are wide. A drop below zero is a gain; a latency that doubles has risen by 100 %. Filled is the study's recipe: \
     every address was written once, in order. The spare flash is still erased then, less what measuring the new drive took of it, so a page-mapped \
     drive falls only once that is used up, and three minutes of small writes often end before. Overwritten has no erased spare left, and every \
@@ -149,7 +150,7 @@ const EXPLAINED: &str = "\nThe numbers in brackets are 95 % intervals in percent
     and bytes of PCMark 8's traces, all else of them assumed. It is no score of PCMark, and only its drop can be held against the study's.\n";
 
 /// One drive, if there is such a one.
-fn aged(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option<Aged>> {
+fn age_drive(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option<AgedDrive>> {
     let Some(mut simulated) = lab.open(part, NEW)? else { return Ok(None) };
     let new = random_writes(lab, &mut simulated)?;
     let construction = construction(&simulated);
@@ -160,7 +161,7 @@ fn aged(lab: Lab, drive: &'static str, part: &str) -> anyhow::Result<Option<Aged
     };
     let filled = age(lab, part, "fill", None)?;
     let overwritten = age(lab, part, "overwrite", Some(lab.pick(bytes, SPAN_QUICK)))?;
-    Ok(Some(Aged { drive, new, filled, overwritten, construction }))
+    Ok(Some(AgedDrive { drive, new, filled, overwritten, construction }))
 }
 
 const NEW: &str = "state=new";
@@ -218,9 +219,9 @@ fn construction(drive: &SimDrive) -> String {
     text
 }
 
-fn simulated(published: &Published, drives: &[Aged]) -> Option<f64> {
+fn simulated_value(published: &PublishedFigure, drives: &[AgedDrive]) -> Option<f64> {
     let new = &drives.iter().find(|aged| aged.drive == published.drive)?.new;
-    Some(match published.what {
+    Some(match published.metric {
         RATE => mb_per_s(new),
         IOPS => new.iops()?,
         _ => new.total().latency_ns_mean() / 1e6,
@@ -241,8 +242,8 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
     let drop = |test: &str| {
         let percent = |key: &str| figure(test, key).map(whole);
         let interval = percent("drop_percent_low").and_then(|low| Ok((low, percent("drop_percent_high")?)));
-        let within = interval.map_or_else(|_| String::new(), |(low, high)| format!(" ({low} to {high})"));
-        anyhow::Ok(format!("{} %{within}", percent("drop_percent")?))
+        let range = interval.map_or_else(|_| String::new(), |(low, high)| format!(" ({low} to {high})"));
+        anyhow::Ok(format!("{} %{range}", percent("drop_percent")?))
     };
     let (writes, mean, longest, score) =
         ("random writes", "random write latency, mean", "random write latency, longest", "application score");

@@ -6,26 +6,26 @@ use likenew_core::verdict::Row;
 
 /// A figure that somebody printed of a new drive.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Published {
+pub(super) struct PublishedFigure {
     /// The drive as the tables call it.
     pub(super) drive: &'static str,
     /// What was measured, with its unit.
-    pub(super) what: &'static str,
+    pub(super) metric: &'static str,
     /// As printed.
     pub(super) printed: &'static str,
     /// As a number, to divide by.
     pub(super) value: f64,
 }
 
-impl Published {
+impl PublishedFigure {
     /// The row's first cells, which do not depend on any simulation.
     pub(super) fn cells(&self) -> String {
-        format!("| {} | {} | {} |", self.drive, self.what, self.printed)
+        format!("| {} | {} | {} |", self.drive, self.metric, self.printed)
     }
 }
 
 /// Published against simulated; `None` where the catalogue has no such drive.
-pub(super) fn against(published: &[Published], simulated: &[Option<f64>]) -> String {
+pub(super) fn published_table(published: &[PublishedFigure], simulated: &[Option<f64>]) -> String {
     assert_eq!(published.len(), simulated.len(), "every published figure is answered");
     let mut text =
         String::from("| drive | what | published (new) | simulated | ratio |\n|---|---|---|---|---|\n");
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn a_missing_drive_has_a_line_that_says_so() {
-        let row = Published { drive: "A", what: "speed, MB/s", printed: "10", value: 10.0 };
-        let text = against(&[row, row], &[Some(11.0), None]);
+        let row = PublishedFigure { drive: "A", metric: "speed, MB/s", printed: "10", value: 10.0 };
+        let text = published_table(&[row, row], &[Some(11.0), None]);
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(
             lines,

@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Drive as _;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Findings, Row};
-use likenew_core::workload::{Pace, Stream};
+use likenew_core::workload::{Arrival, Stream};
 use likenew_sim::SimDrive;
 
 use super::file_list::FileList;
 use super::lab::{Lab, Load, STAND_IN, WriteAmplification, ask, fact, mb_per_s, measure, measure_streams};
-use super::page::{Published, figure, milliseconds, number, table};
+use super::page::{PublishedFigure, figure, milliseconds, number, table};
 use super::{Section, Study};
 
 /// "Reconditioning a solid state drive" (2009–2010), with DiskTester.
@@ -23,18 +23,18 @@ pub(super) const STUDY: Study = Study {
     number: 1,
     title: "Reconditioning a solid state drive (DiskTester, 2009–2010)",
     source: "\"Reconditioning a solid state drive\" (2009–2010). DiskTester on a Mac Pro, an Intel X25-M 80 GB as new.",
-    published: &PUBLISHED,
+    published: &PUBLISHED_FIGURES,
     run,
 };
 
 const DRIVE: &str = "Intel X25-M 80 GB";
 
-const PUBLISHED: [Published; 3] = [
-    Published { drive: DRIVE, what: "sequential write, MB/s", printed: "76–77", value: 76.5 },
-    Published { drive: DRIVE, what: "sequential read, MB/s", printed: "251", value: 251.0 },
-    Published {
+const PUBLISHED_FIGURES: [PublishedFigure; 3] = [
+    PublishedFigure { drive: DRIVE, metric: "sequential write, MB/s", printed: "76–77", value: 76.5 },
+    PublishedFigure { drive: DRIVE, metric: "sequential read, MB/s", printed: "251", value: 251.0 },
+    PublishedFigure {
         drive: DRIVE,
-        what: "one file of the whole capacity, minutes",
+        metric: "one file of the whole capacity, minutes",
         printed: "about 16",
         value: 16.0,
     },
@@ -53,24 +53,24 @@ const WEEKS: [u64; 3] = [1, 2, 4];
 
 /// The volume, and its part that holds no files.
 struct Volume {
-    whole: Range<u64>,
+    all: Range<u64>,
     free: Range<u64>,
 }
 
 impl Volume {
-    fn of(drive: &SimDrive) -> Self {
+    fn from_drive(drive: &SimDrive) -> Self {
         let mib = |bytes: u64| bytes >> 20 << 20;
         let end = mib(drive.geometry().capacity);
-        Self { whole: 0..end, free: mib(end / 74 * (74 - FREE_PER_74))..end }
+        Self { all: 0..end, free: mib(end / 74 * (74 - FREE_PER_74))..end }
     }
 }
 
 fn run(lab: Lab) -> anyhow::Result<Section> {
     let Some(new) = as_new(lab)? else { anyhow::bail!("the catalogue has lost the {DRIVE}") };
     let mut predictions = String::new();
-    let (mut drive, course) = churned(lab)?;
+    let (mut drive, course) = churn_drive(lab)?;
     predictions += &course;
-    predictions += &cures(lab, &mut drive, &new)?;
+    predictions += &fixes(lab, &mut drive, &new)?;
     predictions += &passes(lab)?;
     predictions += &free_space(lab)?;
     predictions += &format!("{}{}", construction(&drive), ASSUMED);
@@ -95,9 +95,9 @@ struct AsNew {
 /// A fill of the erased drive, file by file, and what reading comes to.
 fn as_new(lab: Lab) -> anyhow::Result<Option<AsNew>> {
     let Some(mut drive) = open(lab, "state=new&trim=off")? else { return Ok(None) };
-    let volume = Volume::of(&drive);
-    let files = fill(lab, &mut drive, volume.whole.clone())?;
-    let read = Load { block: 8 << 20, ..Load::sequential(Op::Read, 0..volume.whole.end / 16) };
+    let volume = Volume::from_drive(&drive);
+    let files = fill(lab, &mut drive, volume.all.clone())?;
+    let read = Load { block: 8 << 20, ..Load::sequential(Op::Read, 0..volume.all.end / 16) };
     let read_mb_per_s = mb_per_s(&measure(&mut drive, &read)?);
     let Some(mut drive) = open(lab, "state=new&trim=off")? else { return Ok(None) };
     let pass = one_file(&mut drive, "1")?;
@@ -110,16 +110,16 @@ fn fill(lab: Lab, drive: &mut SimDrive, range: Range<u64>) -> anyhow::Result<Fil
     let each = ((range.end - range.start) / files) >> 20 << 20;
     let options =
         format!("files = {files}\nfile_size = '{each}'\nfrom = '{}'\nblock = '1MiB'\ndepth = 1", range.start);
-    let books = WriteAmplification::from_now(drive);
+    let counters = WriteAmplification::from_now(drive);
     let findings = ask(drive, "fill", options.parse()?)?;
-    Ok(FileList::of(&findings, "files", each, books.until_now(drive)))
+    Ok(FileList::from_findings(&findings, "files", each, counters.until_now(drive)))
 }
 
 /// Parts that a file of the whole capacity is looked at in.
 const PARTS: u64 = 100;
 
 fn part_bytes(drive: &SimDrive) -> u64 {
-    (Volume::of(drive).whole.end / PARTS) >> 20 << 20
+    (Volume::from_drive(drive).all.end / PARTS) >> 20 << 20
 }
 
 /// Writes one file of the whole capacity, as `likenew fill --one-file` does.
@@ -136,20 +136,20 @@ fn seconds(rows: &[Row]) -> f64 {
 }
 
 /// A drive after the longest of the churns, and how it went there.
-fn churned(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
+fn churn_drive(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
     let share = (74 - FREE_PER_74) as f64 / 74.0;
     let drive = open(lab, &format!("state=new&trim=off&fill={share}"))?;
     let mut drive = drive.ok_or_else(|| anyhow::anyhow!("the catalogue has lost the {DRIVE}"))?;
-    let volume = Volume::of(&drive);
+    let volume = Volume::from_drive(&drive);
     let (mut rows, mut before) = (Vec::new(), 0);
     for week in WEEKS.into_iter().take(lab.pick(WEEKS.len(), 2)) {
         let files = (week - before) * lab.pick(FILES_PER_WEEK, 10_000);
-        let books = WriteAmplification::from_now(&drive);
+        let counters = WriteAmplification::from_now(&drive);
         let segment = measure_streams(&mut drive, churn(&volume)?, Until::ops(2 * files))?;
         rows.push(vec![
             week.to_string(),
             number(segment.bytes(Op::Write) as f64 / 1e9),
-            number(books.until_now(&drive)),
+            number(counters.until_now(&drive)),
             number(mb_per_s(&segment)),
             milliseconds(segment.latencies().max().0 as f64),
         ]);
@@ -168,46 +168,47 @@ fn churned(lab: Lab) -> anyhow::Result<(SimDrive, String)> {
 
 /// Small files in the holes of the free space, and what the file system keeps of them.
 fn churn(volume: &Volume) -> anyhow::Result<Vec<Stream>> {
-    let stream = |size: Size, place| Stream {
+    let stream = |size: Size, pattern| Stream {
         op: Mix::Only(Op::Write),
         size,
-        place,
-        pace: Pace::Closed { depth: 1 },
+        pattern,
+        arrival: Arrival::Closed { depth: 1 },
         data: DataClass::Random,
     };
     let sizes: Size = FILE_SIZES.parse().map_err(anyhow::Error::msg)?;
-    let metadata = Region::bytes(0..(volume.whole.end / 1000) & !4095);
+    let metadata = Region::bytes(0..(volume.all.end / 1000) & !4095);
     Ok(vec![
-        stream(sizes, Place::Uniform(Region::bytes(volume.free.clone()))),
-        stream(Size::fixed(4096), Place::Zipf { region: metadata, theta: 1.0 }),
+        stream(sizes, AccessPattern::Random(Region::bytes(volume.free.clone()))),
+        stream(Size::fixed(4096), AccessPattern::Zipf { region: metadata, theta: 1.0 }),
     ])
 }
 
 /// The study's steps, one after the other on the same drive.
-fn cures(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> {
-    let volume = Volume::of(drive);
+fn fixes(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> {
+    let volume = Volume::from_drive(drive);
     let limit = new.files.speed_mb_per_s() / 2.0;
     let one = |drive: &mut SimDrive| -> anyhow::Result<FileList> {
-        let (each, books) = (part_bytes(drive), WriteAmplification::from_now(drive));
+        let (each, counters) = (part_bytes(drive), WriteAmplification::from_now(drive));
         let findings = one_file(drive, "1")?;
-        Ok(FileList::of(&findings, "parts", each, books.until_now(drive)))
+        Ok(FileList::from_findings(&findings, "parts", each, counters.until_now(drive)))
     };
     let steps = [
         ("as new: 1000 files", new.files.clone()),
         ("after the use: free space, 1000 files", fill(lab, drive, volume.free.clone())?),
-        ("file system erased: 1000 files", fill(lab, drive, volume.whole.clone())?),
+        ("file system erased: 1000 files", fill(lab, drive, volume.all.clone())?),
         ("erased again: one file, in 100 parts", one(drive)?),
         ("one file again, in 100 parts", one(drive)?),
     ];
     let rows: Vec<Vec<String>> = steps.iter().map(|(name, list)| list.row(name, limit)).collect();
-    let along: Vec<Vec<String>> = steps.iter().map(|(name, list)| list.along(name)).collect();
+    let along: Vec<Vec<String>> = steps.iter().map(|(name, list)| list.sparkline(name)).collect();
     let mut head = vec!["MB/s in each tenth of the list".to_owned()];
     head.extend((1..=10).map(|tenth| tenth.to_string()));
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let said: String = steps.iter().map(|(name, list)| format!("- *{name}*: {}\n", list.said())).collect();
+    let message: String =
+        steps.iter().map(|(name, list)| format!("- *{name}*: {}\n", list.claims_text())).collect();
     Ok(format!(
         "The cures in the study's order, each on the drive as the one before left it. Slow files are those below half of the as-new speed, \
-         {} MB/s.\n\n{}\nThe same lists from their first file to their last:\n\n{}\nWhat `likenew fill` says of them:\n\n{said}\n",
+         {} MB/s.\n\n{}\nThe same lists from their first file to their last:\n\n{}\nWhat `likenew fill` says of them:\n\n{message}\n",
         number(limit),
         table(&FileList::HEAD, &rows),
         table(&head, &along)
@@ -216,7 +217,7 @@ fn cures(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> 
 
 /// Passes of one large file straight after the use.
 fn passes(lab: Lab) -> anyhow::Result<String> {
-    let (mut drive, _) = churned(lab)?;
+    let (mut drive, _) = churn_drive(lab)?;
     let findings = one_file(&mut drive, &PASSES.to_string())?;
     let passes = &findings.tables["passes"];
     let rows: Vec<Vec<String>> = passes
@@ -244,12 +245,12 @@ fn passes(lab: Lab) -> anyhow::Result<String> {
 
 /// What `likenew recondition` does straight after the use, which leaves every file where it is.
 fn free_space(lab: Lab) -> anyhow::Result<String> {
-    let (mut used, _) = churned(lab)?;
-    let after_use = over_free_space(&mut used)?;
+    let (mut used, _) = churn_drive(lab)?;
+    let after_use = free_space_passes(&mut used)?;
     let share = (74 - FREE_PER_74) as f64 / 74.0;
     let new = open(lab, &format!("state=new&trim=off&fill={share}"))?;
     let mut new = new.ok_or_else(|| anyhow::anyhow!("the catalogue has lost the {DRIVE}"))?;
-    let of_new = over_free_space(&mut new)?;
+    let of_new = free_space_passes(&mut new)?;
     let speed = |passes: &[Row], pass: usize| passes.get(pass).map(|row| figure(row, "bytes_per_s") / 1e6);
     let shown = |value: Option<f64>| value.map_or("–".to_owned(), number);
     let rows: Vec<Vec<String>> = (0..after_use.len().max(of_new.len()))
@@ -258,7 +259,7 @@ fn free_space(lab: Lab) -> anyhow::Result<String> {
     let last = |passes: &[Row]| speed(passes, passes.len() - 1).expect("there is a pass");
     let first_day = speed(&of_new, 0).expect("there is a pass");
     Ok(format!(
-        "The cure that keeps every file: `likenew recondition --rung overwrite` straight after the use, passes over the free space alone until another \
+        "The cure that keeps every file: `likenew recondition --step overwrite` straight after the use, passes over the free space alone until another \
          one would change less than 1 %. Beside it the same on a new drive that holds the same old files:\n\n{}\nIt ends at {:.1} % of what the \
          new drive reaches in the same way, and at {:.1} % of that one's first pass, which finds erased blocks: only TRIM or an erase brings those back.\n\n",
         table(&["pass over the free space", "after the use, MB/s", "new, MB/s"], &rows),
@@ -268,10 +269,10 @@ fn free_space(lab: Lab) -> anyhow::Result<String> {
 }
 
 /// The passes of the step that writes over what is free.
-fn over_free_space(drive: &mut SimDrive) -> anyhow::Result<Vec<Row>> {
-    let free = Volume::of(drive).free;
+fn free_space_passes(drive: &mut SimDrive) -> anyhow::Result<Vec<Row>> {
+    let free = Volume::from_drive(drive).free;
     let options = format!(
-        "rung = 'overwrite'\nfree = '{}..{}'\n[check]\nbytes = '{}'",
+        "step = 'overwrite'\nfree = '{}..{}'\n[check]\nbytes = '{}'",
         free.start,
         free.end,
         (free.end - free.start).min(2 << 30)

@@ -6,7 +6,7 @@ use likenew_core::units::amount;
 use likenew_core::until::Until;
 
 use super::lab::{Lab, Load, measure};
-use super::page::{Published, number, table};
+use super::page::{PublishedFigure, number, table};
 use super::{Section, Study};
 
 /// "How I figured out my OCZ Core 64 GB SSD" (2008).
@@ -14,7 +14,7 @@ pub(super) const STUDY: Study = Study {
     number: 5,
     title: "How I figured out my OCZ Core 64 GB SSD (2008)",
     source: "\"How I figured out my OCZ Core 64 GB SSD\" (2008). Iometer: random requests of 512 B to 512 MiB, one in flight.",
-    published: &PUBLISHED,
+    published: &PUBLISHED_FIGURES,
     run,
 };
 
@@ -25,19 +25,24 @@ const READ_SMALL: &str = "reads of 512 B, IOPS";
 const WRITE_LARGE: &str = "writes of 512 MiB, MiB/s";
 const WRITE_SMALL: &str = "writes of 512 B, IOPS";
 
-const fn of(drive: &'static str, what: &'static str, printed: &'static str, value: f64) -> Published {
-    Published { drive, what, printed, value }
+const fn published_figure(
+    drive: &'static str,
+    metric: &'static str,
+    printed: &'static str,
+    value: f64,
+) -> PublishedFigure {
+    PublishedFigure { drive, metric, printed, value }
 }
 
-const PUBLISHED: [Published; 8] = [
-    of(CORE, READ_LARGE, "125", 125.0),
-    of(CORE, READ_SMALL, "2220", 2220.0),
-    of(CORE, WRITE_LARGE, "72.768", 72.768),
-    of(CORE, WRITE_SMALL, "4.07", 4.07),
-    of(DISK, READ_LARGE, "85", 85.0),
-    of(DISK, READ_SMALL, "77.77", 77.77),
-    of(DISK, WRITE_LARGE, "85", 85.0),
-    of(DISK, WRITE_SMALL, "143 (cached)", 143.0),
+const PUBLISHED_FIGURES: [PublishedFigure; 8] = [
+    published_figure(CORE, READ_LARGE, "125", 125.0),
+    published_figure(CORE, READ_SMALL, "2220", 2220.0),
+    published_figure(CORE, WRITE_LARGE, "72.768", 72.768),
+    published_figure(CORE, WRITE_SMALL, "4.07", 4.07),
+    published_figure(DISK, READ_LARGE, "85", 85.0),
+    published_figure(DISK, READ_SMALL, "77.77", 77.77),
+    published_figure(DISK, WRITE_LARGE, "85", 85.0),
+    published_figure(DISK, WRITE_SMALL, "143 (cached)", 143.0),
 ];
 
 /// Each drive as the study calls it, and a part of its name in the catalogue.
@@ -49,7 +54,7 @@ const MIB: f64 = 1_048_576.0;
 type Curve = Vec<(u32, f64)>;
 
 fn run(lab: Lab) -> anyhow::Result<Section> {
-    let mut simulated = vec![None; PUBLISHED.len()];
+    let mut simulated = vec![None; PUBLISHED_FIGURES.len()];
     let mut predictions = String::new();
     for (drive, part) in DRIVES {
         for op in [Op::Read, Op::Write] {
@@ -61,14 +66,16 @@ fn run(lab: Lab) -> anyhow::Result<Section> {
             let (small, large) =
                 if op == Op::Read { (READ_SMALL, READ_LARGE) } else { (WRITE_SMALL, WRITE_LARGE) };
             let (first, last) = (curve[0], curve[curve.len() - 1]);
-            for (row, value) in PUBLISHED.iter().zip(&mut simulated).filter(|(row, _)| row.drive == drive) {
-                match row.what {
-                    what if what == small => *value = Some(first.1 / f64::from(first.0)),
-                    what if what == large => *value = Some(last.1 / MIB),
+            for (row, value) in
+                PUBLISHED_FIGURES.iter().zip(&mut simulated).filter(|(row, _)| row.drive == drive)
+            {
+                match row.metric {
+                    metric if metric == small => *value = Some(first.1 / f64::from(first.0)),
+                    metric if metric == large => *value = Some(last.1 / MIB),
                     _ => {}
                 }
             }
-            predictions += &format!("{drive}, {op}:\n\n{}\n", compared(&curve));
+            predictions += &format!("{drive}, {op}:\n\n{}\n", comparison_text(&curve));
         }
     }
     predictions += "The model has two numbers, both from the ends of the simulated curve: the average rate STR is the speed of the \
@@ -104,7 +111,7 @@ fn curve(lab: Lab, part: &str, op: Op) -> anyhow::Result<Option<Curve>> {
 }
 
 /// The curve beside what access time and average rate predict.
-fn compared(curve: &[(u32, f64)]) -> String {
+fn comparison_text(curve: &[(u32, f64)]) -> String {
     let (smallest, slowest) = (f64::from(curve[0].0), curve[0].1);
     let str_bytes_per_s = curve[curve.len() - 1].1;
     let access = (smallest / slowest - smallest / str_bytes_per_s).max(0.0);

@@ -4,7 +4,7 @@ use likenew_core::drive::Drive as _;
 use likenew_core::io::Op;
 
 use super::lab::{Lab, Load, mb_per_s, measure};
-use super::page::{Published, number, table};
+use super::page::{PublishedFigure, number, table};
 use super::{Section, Study};
 
 /// "To SSD or not to SSD" (2012).
@@ -12,15 +12,15 @@ pub(super) const STUDY: Study = Study {
     number: 4,
     title: "To SSD or not to SSD (2012)",
     source: "\"To SSD or not to SSD\" (2012). dd on a WD Scorpio Black 500 GB: 2048 blocks of 1 MiB, written twice.",
-    published: &PUBLISHED,
+    published: &PUBLISHED_FIGURES,
     run,
 };
 
 const DRIVE: &str = "WD Scorpio Black 500 GB";
 
-const PUBLISHED: [Published; 2] = [
-    Published { drive: DRIVE, what: "first sequential write, MB/s", printed: "71.9", value: 71.9 },
-    Published { drive: DRIVE, what: "second sequential write, MB/s", printed: "64.7", value: 64.7 },
+const PUBLISHED_FIGURES: [PublishedFigure; 2] = [
+    PublishedFigure { drive: DRIVE, metric: "first sequential write, MB/s", printed: "71.9", value: 71.9 },
+    PublishedFigure { drive: DRIVE, metric: "second sequential write, MB/s", printed: "64.7", value: 64.7 },
 ];
 
 /// Where in the address space a file may lie, in per mille of the capacity.
@@ -29,7 +29,7 @@ const PLACES: [(&str, u64); 3] = [("start", 0), ("middle", 500), ("end", 900)];
 fn run(lab: Lab) -> anyhow::Result<Section> {
     let Some(mut drive) = lab.open("scorpio-black", "state=new")? else {
         let predictions = format!("Left out, because the catalogue has no {DRIVE}.\n");
-        return Ok(Section { simulated: vec![None; PUBLISHED.len()], note: "", predictions });
+        return Ok(Section { simulated: vec![None; PUBLISHED_FIGURES.len()], note: "", predictions });
     };
     let capacity = drive.geometry().capacity;
     let (mut rows, mut first) = (Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ use likenew_sim::flash::flash_geometry::FlashGeometry;
 use likenew_sim::flash::page_map::PageMap;
 use likenew_sim::flash::page_map_parameters::PageMapParameters;
 use likenew_sim::flash::policies::Policies;
-use likenew_sim::flash::translation_layer::{Todo, TranslationLayer as _};
+use likenew_sim::flash::translation_layer::{PendingWork, TranslationLayer as _};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -40,19 +40,19 @@ fn report(blocks_per_die: u32) {
         slc_cache: None,
         policies: Policies::default(),
     };
-    let mut todo = Todo::default();
+    let mut pending = PendingWork::default();
     let start = Instant::now();
     let mut map = PageMap::new(geometry);
     (0..user_pages).for_each(|page| {
-        map.write(page, 1, page % 40, &mut todo);
-        todo.forget_works();
+        map.write(page, 1, page % 40, &mut pending);
+        pending.forget_works();
     });
     let fill = start.elapsed().as_secs_f64();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut write = |map: &mut PageMap, count: u32| {
         (0..count).for_each(|step| {
-            map.write(random.random_range(0..user_pages), 1, step % 40, &mut todo);
-            todo.forget_works();
+            map.write(random.random_range(0..user_pages), 1, step % 40, &mut pending);
+            pending.forget_works();
         });
     };
     write(&mut map, 2 * user_pages);

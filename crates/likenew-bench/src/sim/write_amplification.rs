@@ -1,7 +1,7 @@
 //! The write amplification that translation layers measure beside what theory says.
 
 use likenew_sim::flash::policies::{Collection, Streams};
-use likenew_sim::flash::write_amplification::{Measured, Setting, Traffic};
+use likenew_sim::flash::write_amplification::{Setting, SteadyWriteAmplification, Traffic};
 use likenew_sim::theory::log::{Cell, Family};
 
 const SEED: u64 = 1;
@@ -105,7 +105,7 @@ fn setting(
 
 /// Prints one line; returns how far it is from theory, in percent.
 fn report(setting: &Setting) -> f64 {
-    let Measured { write_amplification, theory, .. } = setting.measure();
+    let SteadyWriteAmplification { write_amplification, theory, .. } = setting.measure();
     let Setting { collection, streams, pages_per_block, spare_share, traffic, .. } = setting;
     let name =
         format!("{collection:?} {streams:?} {pages_per_block} pages, spare {spare_share}, {traffic:?}");
@@ -114,9 +114,9 @@ fn report(setting: &Setting) -> f64 {
 
 fn line(name: &str, measured: f64, theory: Option<f64>) -> f64 {
     let deviation = theory.map(|theory| 100.0 * (measured / theory - 1.0));
-    let [theory, told] =
+    let [theory, text] =
         [theory.map(|theory| format!("{theory:.3}")), deviation.map(|percent| format!("{percent:+.2} %"))]
-            .map(|told| told.unwrap_or_else(|| "–".into()));
-    println!("  {name:<76} {measured:>8.3} {theory:>8} {told:>9}");
+            .map(|text| text.unwrap_or_else(|| "–".into()));
+    println!("  {name:<76} {measured:>8.3} {theory:>8} {text:>9}");
     deviation.map_or(0.0, f64::abs)
 }

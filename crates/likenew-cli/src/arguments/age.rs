@@ -5,12 +5,12 @@ use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::age::Recipe;
 
-use super::{How, On, Switch, text};
+use super::{RunArguments, Switch, TargetArguments, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Age {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// How to age it: fill (every address once), overwrite (then at random, 4 KiB at a time), churn (small files come and go)
     #[arg(long, default_value = "fill", value_parser = text::<Recipe>)]
     pub(crate) recipe: Recipe,
@@ -42,5 +42,5 @@ pub(crate) struct Age {
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

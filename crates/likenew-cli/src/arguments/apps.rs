@@ -4,12 +4,12 @@ use clap::Args;
 use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{How, On, number, text};
+use super::{RunArguments, TargetArguments, number, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Apps {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// An application or a group of them, or a file of one's own (FILE.toml); more than once for several [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) app: Vec<String>,
@@ -41,5 +41,5 @@ pub(crate) struct Apps {
     #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "consistency")]
     pub(crate) space: Option<u64>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

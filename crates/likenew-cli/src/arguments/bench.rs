@@ -4,15 +4,15 @@ use clap::Args;
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
-use likenew_procedures::precise::Precise;
+use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::profile::Profile;
 
-use super::{How, On, profile, text};
+use super::{RunArguments, TargetArguments, profile, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Which tests to run
     #[arg(long, default_value = "default", value_parser = profile)]
     pub(crate) profile: Profile,
@@ -26,8 +26,8 @@ pub(crate) struct Bench {
     #[arg(long, default_value_t = 5)]
     pub(crate) passes: u32,
     /// Instead, repeat every test in short passes until its mean is known to this share, such as 2%
-    #[arg(long, value_parser = text::<Precise>, value_name = "PERCENT")]
-    pub(crate) precise: Option<Precise>,
+    #[arg(long, value_parser = text::<PrecisionGoal>, value_name = "PERCENT")]
+    pub(crate) precise: Option<PrecisionGoal>,
     /// With --precise, repeat no test more often than this
     #[arg(long, requires = "precise", default_value_t = 50)]
     pub(crate) passes_max: u32,
@@ -41,5 +41,5 @@ pub(crate) struct Bench {
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

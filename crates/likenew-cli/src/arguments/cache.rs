@@ -5,12 +5,12 @@ use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::pattern::Pattern;
 
-use super::{How, On, text};
+use super::{RunArguments, TargetArguments, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Cache {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Orders of addresses
     #[arg(long, value_delimiter = ',', default_value = "sequential,random", value_parser = text::<Pattern>, value_name = "PATTERN,..")]
     pub(crate) pattern: Vec<Pattern>,
@@ -33,5 +33,5 @@ pub(crate) struct Cache {
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use likenew_core::units::parse_size;
 
-use super::{How, References};
+use super::{ReferenceArguments, RunArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
@@ -28,7 +28,7 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) thorough: bool,
     #[command(flatten)]
-    pub(crate) references: References,
+    pub(crate) references: ReferenceArguments,
     /// Look through this folder too (it is only read): what share of the advertised speed do your files see?
     #[arg(long, value_name = "DIR")]
     pub(crate) files: Vec<PathBuf>,
@@ -36,12 +36,12 @@ pub(crate) struct Check {
     #[arg(long, value_delimiter = ',', value_name = "DRIVE", conflicts_with = "all")]
     pub(crate) upgrade: Vec<String>,
     /// For --upgrade: a recorded day of the drive, as likenew record writes one or in any format of likenew import trace
-    #[arg(long, value_name = "FILE", requires = "upgrade")]
-    pub(crate) day: Option<String>,
+    #[arg(long = "trace", value_name = "FILE", requires = "upgrade")]
+    pub(crate) recording: Option<String>,
     /// For --upgrade without a day: an application or a group of them, as likenew apps plays them, or FILE.toml; more than once for several. They write
     /// a fifth of --bytes at most, and the check the rest [default: pcmark8]
-    #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "day")]
+    #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "recording")]
     pub(crate) app: Vec<String>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

@@ -7,12 +7,12 @@ use likenew_core::io::Op;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::pattern::Pattern;
 
-use super::{How, On, text};
+use super::{RunArguments, TargetArguments, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Data {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Classes of data from zeros to random data, at equal distances: 2 to 101
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(2..=101))]
     pub(crate) steps: u32,
@@ -62,7 +62,7 @@ pub(crate) struct Data {
     #[arg(long, value_parser = parse_size, value_name = "RATE")]
     pub(crate) advertised_write: Option<u64>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }
 
 fn read_or_write(text: &str) -> Result<Op, String> {

@@ -7,12 +7,12 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::profile::Profile;
 
-use super::{How, On, Switch, number, profile, text};
+use super::{RunArguments, Switch, TargetArguments, number, profile, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Endure {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// A looped benchmark, or a test of SNIA's Performance Test Specification
     #[arg(long, value_enum, default_value_t = EndureTest::Loop)]
     pub(crate) test: EndureTest,
@@ -56,7 +56,7 @@ pub(crate) struct Endure {
     #[arg(long)]
     pub(crate) threads: Option<u32>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }
 
 /// What endure runs.

@@ -5,12 +5,12 @@ use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::fill::Repeat;
 
-use super::{How, On, text};
+use super::{RunArguments, TargetArguments, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fill {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Files to write [default: as many as fill the free space, 1000 at most]
     #[arg(long)]
     pub(crate) files: Option<u32>,
@@ -45,5 +45,5 @@ pub(crate) struct Fill {
     #[arg(long, default_value = "100ms", value_parser = parse_duration)]
     pub(crate) stall: Nanos,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

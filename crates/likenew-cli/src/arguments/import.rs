@@ -10,11 +10,11 @@ use super::{Output, text};
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     #[command(subcommand)]
-    pub(crate) from: ImportFrom,
+    pub(crate) from: ImportSource,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ImportFrom {
+pub(crate) enum ImportSource {
     /// What fio has written with --output-format=json or json+
     Fio(ImportFio),
     /// The I/Os that somebody's programs did: what a trace holds, and the same in another form

@@ -4,16 +4,16 @@ use clap::Args;
 use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{How, On, text};
+use super::{RunArguments, TargetArguments, text};
 use crate::doublings::Doublings;
 
 #[derive(Debug, Args)]
 pub(crate) struct Model {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// read, write or both [default: both where own files or a simulated drive may be written, otherwise read]
     #[arg(long)]
-    pub(crate) op: Option<ModelOf>,
+    pub(crate) op: Option<ModelOps>,
     /// I/Os in flight of small random requests, or ranges such as 1..64 [default: 1..64]
     #[arg(long, value_delimiter = ',', value_parser = text::<Doublings<u32>>, value_name = "N,..")]
     pub(crate) depth: Vec<Doublings<u32>>,
@@ -42,12 +42,12 @@ pub(crate) struct Model {
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) advertised_write: Option<u64>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }
 
 /// Which operations a model is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ModelOf {
+pub(crate) enum ModelOps {
     /// Reads alone
     Read,
     /// Writes alone

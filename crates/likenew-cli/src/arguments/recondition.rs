@@ -4,21 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
-use likenew_procedures::recondition::{Erase, RungName};
+use likenew_procedures::recondition::{Erase, StepName};
 
-use super::{How, On, References};
+use super::{ReferenceArguments, RunArguments, TargetArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct Recondition {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Only look, and say what could be done and what each step takes and takes away
-    #[arg(long, conflicts_with = "rung")]
+    #[arg(long, conflicts_with = "step")]
     pub(crate) dry_run: bool,
     /// The step to take whatever the diagnosis says: trim, discard-unused, refresh, overwrite; discard, overwrite-all and format lose everything
     /// [default: the gentlest that can help and loses nothing]
-    #[arg(long, value_parser = rung, value_name = "STEP")]
-    pub(crate) rung: Option<RungName>,
+    #[arg(long, value_parser = step, value_name = "STEP")]
+    pub(crate) step: Option<StepName>,
     /// How often space is written over at most; it ends as soon as another pass would change little
     #[arg(long, default_value_t = 8)]
     pub(crate) passes: u32,
@@ -33,15 +33,15 @@ pub(crate) struct Recondition {
     pub(crate) space: Option<u64>,
     /// Where a whole device that is refreshed keeps what is being written: a new file on another drive [default: beside the log of what was
     /// done to drives]
-    #[arg(long, value_name = "FILE", requires = "rung")]
+    #[arg(long, value_name = "FILE", requires = "step")]
     pub(crate) journal: Option<PathBuf>,
-    /// What a drive erases when it formats itself (--rung format): user data, or the key that all of it is encrypted with
+    /// What a drive erases when it formats itself (--step format): user data, or the key that all of it is encrypted with
     #[arg(long, value_enum, default_value_t = EraseName::UserData, value_name = "WHAT")]
     pub(crate) erase: EraseName,
     #[command(flatten)]
-    pub(crate) references: References,
+    pub(crate) references: ReferenceArguments,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }
 
 /// What a format erases, as typed.
@@ -60,9 +60,9 @@ impl From<EraseName> for Erase {
     }
 }
 
-fn rung(text: &str) -> Result<RungName, String> {
-    RungName::ALL.into_iter().find(|name| name.text() == text).ok_or_else(|| {
-        let names: Vec<&str> = RungName::ALL.into_iter().map(RungName::text).collect();
+fn step(text: &str) -> Result<StepName, String> {
+    StepName::ALL.into_iter().find(|name| name.text() == text).ok_or_else(|| {
+        let names: Vec<&str> = StepName::ALL.into_iter().map(StepName::text).collect();
         format!("there is no step \"{text}\"; there are {}", names.join(", "))
     })
 }

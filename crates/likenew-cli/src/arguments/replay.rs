@@ -2,11 +2,11 @@
 
 use clap::Args;
 use likenew_core::io::DataClass;
-use likenew_core::recorded::Fit;
+use likenew_core::replay_spec::Fit;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::replay::ReplayMode;
 
-use super::{How, number, text};
+use super::{RunArguments, number, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
@@ -63,5 +63,5 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(crate) plan: bool,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Carry;
+use super::ExecutionArguments;
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
     /// The folder of a run that stopped before its end
     pub(crate) run: PathBuf,
     #[command(flatten)]
-    pub(crate) how: Carry,
+    pub(crate) run_arguments: ExecutionArguments,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::How;
+use super::RunArguments;
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -16,5 +16,5 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

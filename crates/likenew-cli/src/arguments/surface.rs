@@ -5,12 +5,12 @@ use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{How, On, text};
+use super::{RunArguments, TargetArguments, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Surface {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// read, or write where own files or a simulated drive may be written
     #[arg(long, default_value = "read", value_parser = text::<Mix>)]
     pub(crate) op: Mix,
@@ -51,5 +51,5 @@ pub(crate) struct Surface {
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

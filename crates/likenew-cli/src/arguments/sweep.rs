@@ -5,16 +5,16 @@ use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::pattern::Pattern;
-use likenew_procedures::precise::Precise;
+use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::sweep::{Block, Order, Preset};
 
-use super::{How, On, named, text};
+use super::{RunArguments, TargetArguments, by_name, text};
 use crate::doublings::Doublings;
 
 #[derive(Debug, Args)]
 pub(crate) struct Sweep {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Which sweep; every flag below changes a part of it
     #[arg(long, default_value = "default", value_parser = preset)]
     pub(crate) profile: Preset,
@@ -46,8 +46,8 @@ pub(crate) struct Sweep {
     #[arg(long)]
     pub(crate) passes: Option<u32>,
     /// Measure each cell again until its mean is known to this share, such as 2%
-    #[arg(long, value_parser = text::<Precise>, value_name = "PERCENT")]
-    pub(crate) precise: Option<Precise>,
+    #[arg(long, value_parser = text::<PrecisionGoal>, value_name = "PERCENT")]
+    pub(crate) precise: Option<PrecisionGoal>,
     /// With --precise, measure no cell more often than this [default: 20]
     #[arg(long, requires = "precise")]
     pub(crate) passes_max: Option<u32>,
@@ -55,9 +55,9 @@ pub(crate) struct Sweep {
     #[arg(long, value_parser = text::<Order>)]
     pub(crate) order: Option<Order>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }
 
 fn preset(text: &str) -> Result<Preset, String> {
-    named(text, &Preset::ALL)
+    by_name(text, &Preset::ALL)
 }

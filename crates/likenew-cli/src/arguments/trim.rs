@@ -3,12 +3,12 @@
 use clap::Args;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{How, On};
+use super::{RunArguments, TargetArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct Trim {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Bytes that are written, given up and read back; as many again are kept beside them. If given, what is measured in a folder takes up
     /// as much, and writes no more at a time, unless --space says so [default: 32MiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
@@ -39,5 +39,5 @@ pub(crate) struct Trim {
     #[arg(long, default_value_t = 4)]
     pub(crate) passes: u32,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

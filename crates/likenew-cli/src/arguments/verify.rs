@@ -3,12 +3,12 @@
 use clap::Args;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{How, On};
+use super::{RunArguments, TargetArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Bytes from the first address on [default: all there are; in a folder its free space]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
@@ -46,5 +46,5 @@ pub(crate) struct Verify {
     #[arg(long, default_value = "1GiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) cache: u64,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

@@ -3,12 +3,12 @@
 use clap::Args;
 use likenew_core::units::parse_size;
 
-use super::{How, On};
+use super::{RunArguments, TargetArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct Xray {
     #[command(flatten)]
-    pub(crate) on: On,
+    pub(crate) target_arguments: TargetArguments,
     /// Bytes of address space, from the start [default: all; in a folder 1GiB, less where there is less]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
@@ -19,5 +19,5 @@ pub(crate) struct Xray {
     #[arg(long, value_delimiter = ',', value_name = "PROBE")]
     pub(crate) only: Vec<String>,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) run_arguments: RunArguments,
 }

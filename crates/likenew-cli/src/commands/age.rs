@@ -4,10 +4,10 @@ use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::age::{AgeOptions, FILE_BYTES, Recipe, SPAN_STEP};
 
-use crate::aim::Aim;
 use crate::arguments::{Age, Switch};
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 const SPAN_USUAL: u64 = 8 << 30;
 /// Of the space, so that measuring a new drive does not age it.
@@ -19,12 +19,14 @@ const FILE_STEP: u64 = 1 << 20;
 const SMALL_FILES_USUAL: u64 = 16_384;
 
 pub(crate) fn run(command: Age) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Age, aim: &Aim) -> Result<Plan, Failure> {
-    let usable = aim.usable_bytes()?;
-    let (space, file_size) = space(command, aim, usable)?;
+fn plan(command: &Age, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
+    let usable = resolved_target.usable_bytes()?;
+    let (space, file_size) = space(command, resolved_target, usable)?;
     let options = options(&AgeOptions {
         recipe: command.recipe,
         bytes: command.bytes,
@@ -38,13 +40,17 @@ fn plan(command: &Age, aim: &Aim) -> Result<Plan, Failure> {
         trim: command.trim == Switch::On,
         data: command.data,
     });
-    Ok(command.on.plan_of("age", options))
+    Ok(command.target_arguments.plan_of("age", options))
 }
 
 /// The space that is aged and the files that it consists of; only a folder's has to be said.
-fn space(command: &Age, aim: &Aim, usable: u64) -> Result<(Option<u64>, u64), Failure> {
+fn space(
+    command: &Age,
+    resolved_target: &ResolvedTarget,
+    usable: u64,
+) -> Result<(Option<u64>, u64), Failure> {
     let usual = AgeOptions::default().file_size;
-    if !aim.is_folder() {
+    if !resolved_target.is_folder() {
         return Ok((command.space, usual));
     }
     let small = u64::from(FILE_BYTES);
@@ -60,8 +66,8 @@ fn space(command: &Age, aim: &Aim, usable: u64) -> Result<(Option<u64>, u64), Fa
         return Err(too_little(space));
     }
     // Small files have a size of their own, and the plan needs none.
-    let said = if command.recipe == Recipe::Churn { usual } else { file_size };
-    Ok((Some(space - space % file_size), said))
+    let size_option = if command.recipe == Recipe::Churn { usual } else { file_size };
+    Ok((Some(space - space % file_size), size_option))
 }
 
 /// What was asked for; as usual otherwise, or less where the space is small.

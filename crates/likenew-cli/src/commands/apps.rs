@@ -6,13 +6,13 @@ use likenew_core::input;
 use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::apps::application::Application;
-use likenew_procedures::apps::library::{USUAL, named};
+use likenew_procedures::apps::library::{DEFAULT_GROUP, by_name};
 use likenew_procedures::apps::{AppsOptions, SPAN_STEP};
 
-use crate::aim::Aim;
 use crate::arguments::Apps;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 const SPAN_USUAL: u64 = 4 << 30;
 /// Of what there is.
@@ -23,28 +23,30 @@ const FILES_USUAL: u64 = 1000;
 const FILE_STEP: u64 = 1 << 20;
 
 pub(crate) fn run(command: Apps) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Apps, aim: &Aim) -> Result<Plan, Failure> {
-    let usable = aim.usable_bytes()?;
-    let usual = AppsOptions::default();
-    let (space, file_size) = if command.consistency && aim.is_folder() {
+fn plan(command: &Apps, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
+    let usable = resolved_target.usable_bytes()?;
+    let defaults = AppsOptions::default();
+    let (space, file_size) = if command.consistency && resolved_target.is_folder() {
         let space = command.space.unwrap_or(usable);
         let each = space / FILES_USUAL;
         let file_size = (each - each % FILE_STEP).max(FILE_STEP);
         (Some(space - space % file_size), file_size)
     } else {
-        (command.space, usual.file_size)
+        (command.space, defaults.file_size)
     };
     let there = space.unwrap_or(usable);
-    let (applications, own) = applications(&command.app)?;
+    let (applications, custom) = applications(&command.app)?;
     let passes = command.passes.unwrap_or(if command.consistency { 1 } else { PASSES_USUAL });
     let options = options(&AppsOptions {
         passes,
         scale: match command.scale {
             Some(scale) => scale,
-            None => scale(&applications, &own, there)?,
+            None => scale(&applications, &custom, there)?,
         },
         applications,
         span: span(command.span, there)?,
@@ -55,40 +57,40 @@ fn plan(command: &Apps, aim: &Aim) -> Result<Plan, Failure> {
         minutes: command.minutes,
         space,
         file_size,
-        own,
+        custom,
     });
-    Ok(command.on.plan_of("apps", options))
+    Ok(command.target_arguments.plan_of("apps", options))
 }
 
 /// Names of the library, and what files say.
 pub(crate) fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Application>), Failure> {
-    let (mut names, mut own) = (Vec::new(), Vec::new());
+    let (mut names, mut custom) = (Vec::new(), Vec::new());
     for name in asked {
         if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-            own.push(application(name)?);
+            custom.push(application(name)?);
         } else {
-            named(name).map_err(Failure::Usage)?;
+            by_name(name).map_err(Failure::Usage)?;
             names.push(name.clone());
         }
     }
-    if names.is_empty() && own.is_empty() {
-        names.push(USUAL.to_owned());
+    if names.is_empty() && custom.is_empty() {
+        names.push(DEFAULT_GROUP.to_owned());
     }
-    Ok((names, own))
+    Ok((names, custom))
 }
 
 fn application(file: &str) -> Result<Application, Failure> {
     let text = input::read_text(Path::new(file), input::APPLICATION);
     let text = text.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
-    Application::parse(&text).map_err(|why| Failure::Usage(format!("{file}: {why}")))
+    Application::parse(&text).map_err(|reason| Failure::Usage(format!("{file}: {reason}")))
 }
 
 /// All of their I/Os, or as many as move no more in a pass than there is, in two digits.
-fn scale(names: &[String], own: &[Application], there: u64) -> Result<f64, Failure> {
-    let mut bytes: u64 = own.iter().map(Application::bytes).sum();
+fn scale(names: &[String], custom: &[Application], there: u64) -> Result<f64, Failure> {
+    let mut bytes: u64 = custom.iter().map(Application::bytes).sum();
     for name in names {
         bytes +=
-            named(name).map_err(Failure::Usage)?.iter().map(|entry| entry.application.bytes()).sum::<u64>();
+            by_name(name).map_err(Failure::Usage)?.iter().map(|entry| entry.application.bytes()).sum::<u64>();
     }
     let scale = there as f64 / bytes.max(1) as f64;
     if scale >= 1.0 {

@@ -5,23 +5,25 @@ use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
 use likenew_procedures::bench::{BenchOptions, SPAN_MIN};
 
-use crate::aim::Aim;
 use crate::arguments::Bench;
+use crate::defaults;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
-use crate::usual;
+use crate::resolved_target::ResolvedTarget;
 
 const SPAN_USUAL: u64 = 1 << 30;
 
 pub(crate) fn run(command: Bench) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, false, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Bench, aim: &Aim) -> Result<Plan, Failure> {
+fn plan(command: &Bench, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let options = options(&BenchOptions {
         profile: command.profile,
-        ops: usual::ops(&command.op, vec![Mix::Only(Op::Read), Mix::Only(Op::Write)], aim)?,
-        span: usual::span(command.span, SPAN_USUAL, SPAN_MIN, aim)?,
+        ops: defaults::ops(&command.op, vec![Mix::Only(Op::Read), Mix::Only(Op::Write)], resolved_target)?,
+        span: defaults::span(command.span, SPAN_USUAL, SPAN_MIN, resolved_target)?,
         passes: command.passes,
         precise: command.precise,
         passes_max: command.passes_max,
@@ -29,5 +31,5 @@ fn plan(command: &Bench, aim: &Aim) -> Result<Plan, Failure> {
         interval: command.interval,
         data: command.data,
     });
-    Ok(command.on.plan_of("bench", options))
+    Ok(command.target_arguments.plan_of("bench", options))
 }

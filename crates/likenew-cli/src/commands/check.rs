@@ -8,12 +8,12 @@ use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
 use likenew_real::scan::Request;
 
-use crate::aim::Aim;
 use crate::arguments::Check;
 use crate::exit::{Exit, Failure};
-use crate::held_against::hold_against;
 use crate::measure::{measure_each, options, print_plan};
-use crate::scanning::look_through;
+use crate::reference_sources::add_references;
+use crate::resolved_target::ResolvedTarget;
+use crate::scanning::scan_folders;
 use crate::{interrupt, upgrade};
 
 /// Bytes of the user's files that are read at most, and how long looking through them may take.
@@ -27,7 +27,7 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
         return Err(Failure::Usage("--upgrade takes one target: the drive that would be replaced".into()));
     }
     interrupt::listen()?;
-    if targets.len() > 1 && (command.plan || command.how.export.is_some()) {
+    if targets.len() > 1 && (command.plan || command.run_arguments.export.is_some()) {
         return Err(Failure::Usage("--plan and --export take one target".into()));
     }
     let mut exit = Exit::Fine;
@@ -45,7 +45,7 @@ pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     }
     match plans.first() {
         Some((plan, _)) if command.plan => print_plan(plan),
-        _ => Ok(exit.worse(measure_each(plans, &command.how)?)),
+        _ => Ok(exit.worse(measure_each(plans, &command.run_arguments)?)),
     }
 }
 
@@ -62,34 +62,39 @@ fn drives() -> Result<Vec<String>, Failure> {
 }
 
 /// What is to be run, with what it is held against; nothing when somebody asked to stop.
-fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
-    let mut aim = Aim::take(target, &command.how)?;
+fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>, Failure> {
+    let mut resolved_target = ResolvedTarget::resolve(target, &command.run_arguments)?;
     if !command.plan {
-        aim.clear_leftover(&command.how)?;
+        resolved_target.clear_leftover(&command.run_arguments)?;
     }
-    if !aim.is_folder() && aim.usable_bytes()? < CheckOptions::READABLE_LEAST {
+    if !resolved_target.is_folder() && resolved_target.usable_bytes()? < CheckOptions::READABLE_LEAST {
         return Err(Failure::Usage(format!(
             "{target} holds {}: a check reads places all over it, which lie upon each other below {}; give the folder or the drive that it lies on",
-            amount(aim.usable_bytes()?),
+            amount(resolved_target.usable_bytes()?),
             amount(CheckOptions::READABLE_LEAST)
         )));
     }
     let mut asked =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
-    if !command.upgrade.is_empty() && command.day.is_none() {
+    if !command.upgrade.is_empty() && command.recording.is_none() {
         // Applications write one part more, as large as the others.
         asked.bytes = Some(asked.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);
     }
-    if let Aim::Simulated(spec) = &aim {
-        let free = spec.free(aim.usable_bytes()?);
+    if let ResolvedTarget::Simulated(spec) = &resolved_target {
+        let free = spec.free(resolved_target.usable_bytes()?);
         asked.free = (!free.is_empty()).then(|| Region::bytes(free));
     }
-    if aim.is_folder() {
+    if resolved_target.is_folder() {
         // The file for it has to fit.
-        let area = asked.area(aim.usable_bytes()?);
+        let area = asked.area(resolved_target.usable_bytes()?);
         asked.bytes = Some(area * CheckOptions::PARTS);
     }
-    if !hold_against(&mut asked, &command.references, &command.how.keep, &aim)? {
+    if !add_references(
+        &mut asked,
+        &command.references,
+        &command.run_arguments.archive_arguments,
+        &resolved_target,
+    )? {
         return Ok(None);
     }
     if !command.files.is_empty() {
@@ -97,17 +102,17 @@ fn plan(command: &Check, target: &str) -> Result<Option<(Plan, Aim)>, Failure> {
         asked.files = Some(files);
     }
     if !command.upgrade.is_empty() {
-        let Some(upgrade) = upgrade::of(command, &asked, &aim)? else { return Ok(None) };
+        let Some(upgrade) = upgrade::collect(command, &asked, &resolved_target)? else { return Ok(None) };
         asked.upgrade = Some(upgrade);
     }
     let seed = match command.seed {
         Some(seed) => seed,
         // What an earlier run has left is another run's only if its key is another one.
-        None if aim.is_real() => likenew_real::seed::fresh().map_err(anyhow::Error::new)?,
+        None if resolved_target.is_real() => likenew_real::seed::new_seed().map_err(anyhow::Error::new)?,
         None => 0,
     };
     let (procedure, target) = ("check".to_owned(), Some(target.to_owned()));
-    Ok(Some((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, aim)))
+    Ok(Some((Plan { schema: 1, procedure, target, seed, options: options(&asked) }, resolved_target)))
 }
 
 /// What the user's files are; nothing when somebody asked to stop.
@@ -119,5 +124,5 @@ fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
         cross: false,
         seed: command.seed.unwrap_or(0),
     };
-    look_through(&request, command.how.wait_for_drive)
+    scan_folders(&request, command.run_arguments.wait_for_drive)
 }

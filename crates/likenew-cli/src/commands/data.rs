@@ -5,12 +5,12 @@ use likenew_procedures::data::files::FileScan;
 use likenew_procedures::data::{DataOptions, PART_MIN, Test};
 use likenew_real::scan::Request;
 
-use crate::aim::Aim;
 use crate::arguments::Data;
+use crate::defaults;
 use crate::exit::{Exit, Failure};
 use crate::measure::{measure, options as settings, print_plan};
-use crate::scanning::look_through;
-use crate::usual;
+use crate::resolved_target::ResolvedTarget;
+use crate::scanning::scan_folders;
 
 const SPAN_USUAL: u64 = 1 << 30;
 /// A sample of less says nothing, and one of more takes longer than anybody waits.
@@ -18,15 +18,16 @@ const SAMPLE_MIN: u64 = 1 << 20;
 const SAMPLE_MAX: u64 = 64 << 30;
 
 pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
-    let mut aim = Aim::take(&command.on.target, &command.how)?;
+    let mut resolved_target =
+        ResolvedTarget::resolve(&command.target_arguments.target, &command.run_arguments)?;
     if !command.scan_only {
-        aim.ask_for_consent(&command.how)?;
-        aim.refuse_writing()?;
+        resolved_target.ask_for_consent(&command.run_arguments)?;
+        resolved_target.refuse_writing()?;
     }
-    if !command.on.plan {
-        aim.clear_leftover(&command.how)?;
+    if !command.target_arguments.plan {
+        resolved_target.clear_leftover(&command.run_arguments)?;
     }
-    let mut options = measurement(&command, &aim)?;
+    let mut options = measurement(&command, &resolved_target)?;
     if !command.files.is_empty() {
         let Some(files) = files(&command)? else {
             anstream::eprintln!("Stopped before anything was measured.");
@@ -34,11 +35,11 @@ pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
         };
         options.files = Some(files);
     }
-    let plan = command.on.plan_of("data", settings(&options));
-    if command.on.plan {
+    let plan = command.target_arguments.plan_of("data", settings(&options));
+    if command.target_arguments.plan {
         return print_plan(&plan);
     }
-    measure(plan, &aim, &command.how)
+    measure(plan, &resolved_target, &command.run_arguments)
 }
 
 fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
@@ -54,17 +55,17 @@ fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
         sample_bytes: sample,
         time: scan_time,
         cross: command.cross_file_systems,
-        seed: command.on.seed(),
+        seed: command.target_arguments.seed(),
     };
-    look_through(&request, command.how.wait_for_drive)
+    scan_folders(&request, command.run_arguments.wait_for_drive)
 }
 
-fn measurement(command: &Data, aim: &Aim) -> Result<DataOptions, Failure> {
-    let (read, write) = usual::advertised(aim)?;
+fn measurement(command: &Data, resolved_target: &ResolvedTarget) -> Result<DataOptions, Failure> {
+    let (read, write) = defaults::advertised_rates(resolved_target)?;
     let mut options = DataOptions {
         steps: command.steps,
         ops: command.op.clone(),
-        tests: usual::tests(&command.pattern, &command.block, &command.depth, Test::usual)?,
+        tests: defaults::tests(&command.pattern, &command.block, &command.depth, Test::default_test)?,
         span: SPAN_USUAL,
         passes: command.passes,
         time: command.time,
@@ -76,17 +77,17 @@ fn measurement(command: &Data, aim: &Aim) -> Result<DataOptions, Failure> {
     if command.scan_only {
         options.steps = 0;
     } else {
-        options.span = span(command, aim, &options.tests)?;
+        options.span = span(command, resolved_target, &options.tests)?;
     }
     Ok(options)
 }
 
 /// What was asked for; as usual otherwise, or what there is where there is less.
-fn span(command: &Data, aim: &Aim, tests: &[Test]) -> Result<u64, Failure> {
+fn span(command: &Data, resolved_target: &ResolvedTarget, tests: &[Test]) -> Result<u64, Failure> {
     if let Some(span) = command.span {
         return Ok(span);
     }
-    let usable = aim.usable_bytes()?;
+    let usable = resolved_target.usable_bytes()?;
     let block = tests.iter().map(|test| test.block).fold(PART_MIN, u64::max);
     let least = u64::from(command.steps).saturating_mul(block);
     if usable < least {

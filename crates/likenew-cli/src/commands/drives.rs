@@ -1,7 +1,7 @@
 //! `likenew drives`: which drives can be named, simulated and real.
 
 use likenew_core::units::amount;
-use likenew_real::listing::{Listed, list};
+use likenew_real::listing::{DriveListing, list};
 use likenew_sim::catalog;
 use likenew_sim::model::KINDS;
 use serde::Serialize;
@@ -16,13 +16,13 @@ const WIDTH_MAX: usize = 100;
 
 /// What `--json` gives.
 #[derive(Serialize)]
-struct All {
-    simulated: Vec<Simulated>,
-    real: Vec<Listed>,
+struct DriveList {
+    simulated: Vec<SimulatedDriveRow>,
+    real: Vec<DriveListing>,
 }
 
 #[derive(Serialize)]
-struct Simulated {
+struct SimulatedDriveRow {
     target: String,
     kind: &'static str,
     model: String,
@@ -31,14 +31,14 @@ struct Simulated {
 }
 
 pub(crate) fn run(command: &Drives) -> Result<Exit, Failure> {
-    let simulated = catalog().iter().map(|entry| Simulated {
+    let simulated = catalog().iter().map(|entry| SimulatedDriveRow {
         target: format!("sim:{}", entry.name),
         kind: entry.model.mechanism.kind(),
         model: entry.model.model.clone(),
         technology: entry.model.technology.clone(),
         capacity_bytes: entry.model.capacity_bytes,
     });
-    let all = All { simulated: simulated.collect(), real: list()? };
+    let all = DriveList { simulated: simulated.collect(), real: list()? };
     if let Some(path) = &command.json {
         let text = serde_json::to_string_pretty(&all).expect("a list is plain values");
         output::write_to(path, &format!("{text}\n"))?;
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &Drives) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn text(all: &All) -> String {
+fn text(all: &DriveList) -> String {
     let mut text = String::from(
         "Simulated drives (add ?state=used for one that has been used; likenew sim show NAME explains one):\n",
     );

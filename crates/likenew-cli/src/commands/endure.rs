@@ -4,13 +4,13 @@ use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::endure::EndureOptions;
 use likenew_procedures::endure::extent::Extent;
-use likenew_procedures::endure::looped::{LoopOptions, SPAN_MIN};
+use likenew_procedures::endure::loop_test::{LoopOptions, SPAN_MIN};
 use likenew_procedures::endure::snia_plan::{AREA_UNIT, SniaOptions};
 
-use crate::aim::Aim;
 use crate::arguments::{Endure, EndureTest, Switch};
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 /// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
 /// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
@@ -19,21 +19,23 @@ const SPANS_MIN: u64 = 100;
 const SPANS_MAX: u64 = 256;
 
 pub(crate) fn run(command: Endure) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Endure, aim: &Aim) -> Result<Plan, Failure> {
+fn plan(command: &Endure, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let options = options(&match command.test {
-        EndureTest::Loop => EndureOptions::Loop(looped(command, aim)?),
-        EndureTest::SniaIops => EndureOptions::SniaIops(snia(command, aim)?),
-        EndureTest::SniaThroughput => EndureOptions::SniaThroughput(snia(command, aim)?),
-        EndureTest::SniaLatency => EndureOptions::SniaLatency(snia(command, aim)?),
-        EndureTest::SniaWsat => EndureOptions::SniaWsat(snia(command, aim)?),
+        EndureTest::Loop => EndureOptions::Loop(loop_options(command, resolved_target)?),
+        EndureTest::SniaIops => EndureOptions::SniaIops(snia(command, resolved_target)?),
+        EndureTest::SniaThroughput => EndureOptions::SniaThroughput(snia(command, resolved_target)?),
+        EndureTest::SniaLatency => EndureOptions::SniaLatency(snia(command, resolved_target)?),
+        EndureTest::SniaWsat => EndureOptions::SniaWsat(snia(command, resolved_target)?),
     });
-    Ok(command.on.plan_of("endure", options))
+    Ok(command.target_arguments.plan_of("endure", options))
 }
 
-fn looped(command: &Endure, aim: &Aim) -> Result<LoopOptions, Failure> {
+fn loop_options(command: &Endure, resolved_target: &ResolvedTarget) -> Result<LoopOptions, Failure> {
     let Endure { round, rounds, depth, threads, .. } = command;
     let snias = [
         ("--round", round.is_some()),
@@ -42,8 +44,8 @@ fn looped(command: &Endure, aim: &Aim) -> Result<LoopOptions, Failure> {
         ("--threads", threads.is_some()),
     ];
     refuse_foreign(&snias, "is for the tests of SNIA's specification (--test snia-..)")?;
-    let area = area(command, aim)?;
-    let span = command.span.unwrap_or_else(|| span_usual(area));
+    let area = area(command, resolved_target)?;
+    let span = command.span.unwrap_or_else(|| default_span(area));
     if area < span.max(SPAN_MIN) {
         let (area, least) = (amount(area), amount(span.max(SPAN_MIN)));
         return Err(Failure::Usage(format!(
@@ -65,7 +67,7 @@ fn looped(command: &Endure, aim: &Aim) -> Result<LoopOptions, Failure> {
     })
 }
 
-fn snia(command: &Endure, aim: &Aim) -> Result<SniaOptions, Failure> {
+fn snia(command: &Endure, resolved_target: &ResolvedTarget) -> Result<SniaOptions, Failure> {
     let Endure { profile, op, span, bytes, fills, trim, time, .. } = command;
     let loops = [
         ("--profile", profile.is_some()),
@@ -77,7 +79,7 @@ fn snia(command: &Endure, aim: &Aim) -> Result<SniaOptions, Failure> {
         ("--time", time.is_some()),
     ];
     refuse_foreign(&loops, "is for --test loop; SNIA's specification says it itself")?;
-    let (area, usual) = (area(command, aim)?, SniaOptions::default());
+    let (area, usual) = (area(command, resolved_target)?, SniaOptions::default());
     Ok(SniaOptions {
         area: Some(area - area % AREA_UNIT),
         round: command.round.unwrap_or(usual.round),
@@ -89,16 +91,16 @@ fn snia(command: &Endure, aim: &Aim) -> Result<SniaOptions, Failure> {
 }
 
 /// A flag that the test has no use for would be ignored in silence.
-fn refuse_foreign(flags: &[(&str, bool)], why: &str) -> Result<(), Failure> {
+fn refuse_foreign(flags: &[(&str, bool)], reason: &str) -> Result<(), Failure> {
     match flags.iter().find(|(_, given)| *given) {
-        Some((name, _)) => Err(Failure::Usage(format!("{name} {why}"))),
+        Some((name, _)) => Err(Failure::Usage(format!("{name} {reason}"))),
         None => Ok(()),
     }
 }
 
 /// Bytes of the area: as said, or all that may be used.
-fn area(command: &Endure, aim: &Aim) -> Result<u64, Failure> {
-    let usable = aim.usable_bytes()?;
+fn area(command: &Endure, resolved_target: &ResolvedTarget) -> Result<u64, Failure> {
+    let usable = resolved_target.usable_bytes()?;
     Ok(match command.area {
         Extent::Bytes(bytes) => bytes,
         Extent::Percent(percent) => (usable as f64 * percent / 100.0) as u64,
@@ -106,7 +108,7 @@ fn area(command: &Endure, aim: &Aim) -> Result<u64, Failure> {
 }
 
 /// The file of a loop for an area of so many bytes.
-fn span_usual(area: u64) -> u64 {
+fn default_span(area: u64) -> u64 {
     let span = (area / SPANS_MIN).min(SPAN_USUAL).max(area / SPANS_MAX);
     (span - span % SPAN_MIN).max(SPAN_MIN)
 }
@@ -117,10 +119,10 @@ mod tests {
 
     #[test]
     fn a_loops_file_suits_the_area() {
-        assert_eq!(span_usual(120_034_123_776), 1000 << 20);
-        assert_eq!(span_usual(1 << 30), 8 << 20);
-        assert_eq!(span_usual(4 << 20), 8 << 20);
-        let large = span_usual(2_000_398_934_016);
+        assert_eq!(default_span(120_034_123_776), 1000 << 20);
+        assert_eq!(default_span(1 << 30), 8 << 20);
+        assert_eq!(default_span(4 << 20), 8 << 20);
+        let large = default_span(2_000_398_934_016);
         assert!(2_000_398_934_016 / large <= 257 && large.is_multiple_of(SPAN_MIN), "{large}");
     }
 }

@@ -6,19 +6,19 @@ use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_procedures::all::{from_plan, judge};
-use likenew_real::facts::Glance;
-use likenew_run::conduct::conduct;
+use likenew_real::facts::FactsDrive;
+use likenew_run::runner::run_procedure;
 use likenew_sim::Spec;
 
-use crate::aim::read_file;
 use crate::arguments::Facts;
 use crate::exit::{Exit, Failure};
 use crate::factsheet;
-use crate::follow::Follow;
 use crate::interrupt;
-use crate::measure::{archive_root, print_plan, said};
+use crate::measure::{archive_root, print_plan, report_end};
 use crate::progress::Progress;
 use crate::recordings::Recordings;
+use crate::resolved_target::read_file;
+use crate::run_observer::RunObserver;
 
 pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
     let options = toml::Table::new();
@@ -33,14 +33,14 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let instrument = instrument(&evidence);
     let mut archive = archive(&evidence, &instrument, &command);
-    let mut follow = Follow {
+    let mut follow = RunObserver {
         progress: Progress::new(),
         archive: archive.as_mut(),
         samples: None,
         recordings: Recordings::default(),
         segments: 0,
     };
-    let end = conduct(&mut *drive, &*procedure, &mut evidence, &mut follow);
+    let end = run_procedure(&mut *drive, &*procedure, &mut evidence, &mut follow);
     follow.progress.finish();
     let findings = judge(&*procedure, &evidence);
     if let Some(run) = &archive {
@@ -49,12 +49,12 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
     }
     let found = findings.found_problem();
     factsheet::put(&evidence, findings, instrument, command.origins, &command.output)?;
-    Ok(said(end?, found))
+    Ok(report_end(end?, found))
 }
 
 fn open(target: Option<&str>) -> Result<Box<dyn Drive>, Failure> {
     match target {
-        None => Ok(Box::new(Glance::at_all())),
+        None => Ok(Box::new(FactsDrive::at_all())),
         Some("nop:") => Ok(Box::new(likenew_real::nop::Nop::new())),
         Some(target) if target.starts_with("sim:") => {
             let spec = Spec::parse(target).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -65,7 +65,7 @@ fn open(target: Option<&str>) -> Result<Box<dyn Drive>, Failure> {
             // A report that says "." would mean nothing tomorrow.
             let path = std::path::absolute(target)
                 .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
-            Ok(Box::new(Glance::at(&path)?))
+            Ok(Box::new(FactsDrive::at(&path)?))
         }
     }
 }

@@ -4,10 +4,10 @@ use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::fill::FillOptions;
 
-use crate::aim::Aim;
 use crate::arguments::Fill;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 /// Without other wishes the space is divided into as many files as the first study of this kind used, unless they would
 /// become smaller than this.
@@ -15,14 +15,16 @@ const FILES_USUAL: u64 = 1000;
 const FILE_BYTES_LEAST: u64 = 16 << 20;
 
 pub(crate) fn run(command: Fill) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, true, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, true, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Fill, aim: &Aim) -> Result<Plan, Failure> {
+fn plan(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     if command.block == 0 {
         return Err(Failure::Usage("--block 0: a write moves at least one sector".into()));
     }
-    let Files { files, file_size, parts } = files(command, aim)?;
+    let Files { files, file_size, parts } = files(command, resolved_target)?;
     let options = options(&FillOptions {
         files,
         file_size,
@@ -35,7 +37,7 @@ fn plan(command: &Fill, aim: &Aim) -> Result<Plan, Failure> {
         data: command.data,
         stall: command.stall,
     });
-    Ok(command.on.plan_of("fill", options))
+    Ok(command.target_arguments.plan_of("fill", options))
 }
 
 /// Into what the space is divided.
@@ -46,8 +48,8 @@ struct Files {
 }
 
 /// As asked for, and otherwise such that it fills the space.
-fn files(command: &Fill, aim: &Aim) -> Result<Files, Failure> {
-    if command.from > 0 && matches!(aim, Aim::Real(..)) {
+fn files(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Files, Failure> {
+    if command.from > 0 && matches!(resolved_target, ResolvedTarget::Real(..)) {
         return Err(Failure::Usage(
             "--from: in a folder the files lie where the file system puts them".into(),
         ));
@@ -57,7 +59,7 @@ fn files(command: &Fill, aim: &Aim) -> Result<Files, Failure> {
     }
     let usable = match (command.one_file, command.file_size) {
         (true, Some(file_size)) => file_size,
-        _ => aim.usable_bytes()?.saturating_sub(command.from),
+        _ => resolved_target.usable_bytes()?.saturating_sub(command.from),
     };
     if command.one_file {
         return one_file(command, usable);

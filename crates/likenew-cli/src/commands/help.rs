@@ -2,7 +2,7 @@
 
 use clap::CommandFactory as _;
 use likenew_diagnosis::{ALL, Kind, by_name};
-use likenew_procedures::all::CARDS;
+use likenew_procedures::all::DESCRIPTORS;
 
 use crate::arguments::{Arguments, Help};
 use crate::exit::{Exit, Failure};
@@ -20,11 +20,12 @@ pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
 /// A cause has its page; a command its manual, where it has one, and what can be typed.
 fn page(topic: &str) -> Option<String> {
     if let Some(cause) = by_name(&topic.replace('-', "_")) {
-        return Some(cause.card().manual.to_owned());
+        return Some(cause.descriptor().manual.to_owned());
     }
     let mut all = Arguments::command();
     let typed = all.find_subcommand_mut(topic)?.render_long_help().to_string();
-    let manual = CARDS.iter().find(|card| card.name == topic).map(|card| card.manual);
+    let manual =
+        DESCRIPTORS.iter().find(|descriptor| descriptor.name == topic).map(|descriptor| descriptor.manual);
     Some(manual.map_or_else(
         || typed.clone(),
         |manual| format!("{}\n## What can be typed\n\n{typed}", manual.trim_end()),
@@ -40,8 +41,10 @@ fn contents() -> String {
         (Kind::ByDesign, "What is made so:"),
     ] {
         text += &format!("\n{title}\n");
-        for card in ALL.iter().map(|cause| cause.card()).filter(|card| card.kind == kind) {
-            text += &format!("  {:16} {}\n", card.name, card.because);
+        for descriptor in
+            ALL.iter().map(|cause| cause.descriptor()).filter(|descriptor| descriptor.kind == kind)
+        {
+            text += &format!("  {:16} {}\n", descriptor.name, descriptor.summary);
         }
     }
     text + "\nA page of each: likenew help NAME\n"

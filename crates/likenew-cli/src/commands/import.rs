@@ -6,16 +6,16 @@ mod trace;
 
 use std::path::Path;
 
-use crate::arguments::{Import, ImportFrom};
+use crate::arguments::{Import, ImportSource};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(command: &Import) -> Result<Exit, Failure> {
     match &command.from {
-        ImportFrom::Fio(command) => fio::run(command),
-        ImportFrom::Trace(command) => trace::run(command),
+        ImportSource::Fio(command) => fio::run(command),
+        ImportSource::Trace(command) => trace::run(command),
     }
 }
 
-fn spoken(path: &Path) -> String {
+fn display_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }

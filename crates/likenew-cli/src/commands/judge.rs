@@ -6,13 +6,13 @@ use likenew_procedures::all;
 use crate::arguments::Judge;
 use crate::exit::{Exit, Failure};
 use crate::measure::document;
-use crate::{factsheet, output, watched};
+use crate::{factsheet, output, watch_session};
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let mut record = Record::open(&command.run)?;
     record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
-    if watched::is_log(&record) {
-        output::put(vec![watched::judge(&record)?], &command.output)?;
+    if watch_session::is_log(&record) {
+        output::put(vec![watch_session::judge(&record)?], &command.output)?;
         return Ok(Exit::Fine);
     }
     let evidence = record.take_evidence();
@@ -20,7 +20,7 @@ pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let findings = all::judge(&*procedure, &evidence);
     let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
     let instrument = record.header.machine.instrument;
-    if factsheet::is_of(&evidence.plan) {
+    if factsheet::is_facts(&evidence.plan) {
         factsheet::put(&evidence, findings, instrument, false, &command.output)?;
     } else {
         output::put(vec![document(&evidence, findings, instrument)], &command.output)?;

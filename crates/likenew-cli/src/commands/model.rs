@@ -5,26 +5,28 @@ use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::model::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
 
-use crate::aim::Aim;
-use crate::arguments::{Model, ModelOf};
+use crate::arguments::{Model, ModelOps};
+use crate::defaults;
 use crate::doublings::values;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
-use crate::usual;
+use crate::resolved_target::ResolvedTarget;
 
 pub(crate) fn run(command: Model) -> Result<Exit, Failure> {
-    let writes = matches!(command.op, Some(ModelOf::Write | ModelOf::Both));
-    ask(&command.on, &command.how, writes, |aim| plan(&command, aim))
+    let writes = matches!(command.op, Some(ModelOps::Write | ModelOps::Both));
+    ask(&command.target_arguments, &command.run_arguments, writes, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Model, aim: &Aim) -> Result<Plan, Failure> {
+fn plan(command: &Model, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let preset = ModelOptions::default();
-    let (read, write) = usual::advertised(aim)?;
+    let (read, write) = defaults::advertised_rates(resolved_target)?;
     let options = options(&ModelOptions {
-        ops: ops(command, aim),
+        ops: ops(command, resolved_target),
         depths: values(&command.depth, preset.depths),
         longest: command.longest,
-        span: span(command, aim)?,
+        span: span(command, resolved_target)?,
         bytes: command.bytes,
         time: command.time,
         visit: command.visit,
@@ -32,28 +34,28 @@ fn plan(command: &Model, aim: &Aim) -> Result<Plan, Failure> {
         advertised_read_bytes_per_s: command.advertised_read.or(read),
         advertised_write_bytes_per_s: command.advertised_write.or(write),
     });
-    Ok(command.on.plan_of("model", options))
+    Ok(command.target_arguments.plan_of("model", options))
 }
 
 /// As asked for; both otherwise, or only reads where nothing may be written.
-fn ops(command: &Model, aim: &Aim) -> Vec<Op> {
+fn ops(command: &Model, resolved_target: &ResolvedTarget) -> Vec<Op> {
     match command.op {
-        Some(ModelOf::Read) => vec![Op::Read],
-        Some(ModelOf::Write) => vec![Op::Write],
-        None if !aim.is_writable() => {
+        Some(ModelOps::Read) => vec![Op::Read],
+        Some(ModelOps::Write) => vec![Op::Write],
+        None if !resolved_target.is_writable() => {
             anstream::eprintln!("Only reading: this target is not ours to write to.");
             vec![Op::Read]
         }
-        Some(ModelOf::Both) | None => vec![Op::Read, Op::Write],
+        Some(ModelOps::Both) | None => vec![Op::Read, Op::Write],
     }
 }
 
 /// As asked for; of a folder as usual, or what there is where there is less; otherwise all.
-fn span(command: &Model, aim: &Aim) -> Result<Option<u64>, Failure> {
-    if command.span.is_some() || !aim.is_folder() {
+fn span(command: &Model, resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
+    if command.span.is_some() || !resolved_target.is_folder() {
         return Ok(command.span);
     }
-    let usable = aim.usable_bytes()?;
+    let usable = resolved_target.usable_bytes()?;
     let span = SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP);
     if span == 0 {
         return Err(Failure::Usage(format!(

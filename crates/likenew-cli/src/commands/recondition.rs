@@ -5,15 +5,15 @@ use std::path::Path;
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
 use likenew_procedures::check::CheckOptions;
-use likenew_procedures::recondition::{ReconditionOptions, RungName};
+use likenew_procedures::recondition::{ReconditionOptions, StepName};
 
-use crate::aim::Aim;
-use crate::arguments::{Carry, Recondition};
-use crate::audited::audited;
+use crate::arguments::{ExecutionArguments, Recondition};
+use crate::audit_step::run_audited;
 use crate::exit::{Exit, Failure};
-use crate::held_against::hold_against;
 use crate::interrupt;
 use crate::measure::{measure, measure_locked, options, print_plan};
+use crate::reference_sources::add_references;
+use crate::resolved_target::ResolvedTarget;
 
 /// What the procedure is called in a plan.
 pub(crate) const NAME: &str = "recondition";
@@ -22,51 +22,58 @@ pub(crate) const NAME: &str = "recondition";
 const STEP: u64 = CheckOptions::AREA_STEP;
 
 pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
-    let (rung, journal) = (command.rung, command.journal.as_deref());
-    let mut aim = take(rung, journal, &command.on.target, &command.how)?;
-    let only_says = command.dry_run || command.on.plan;
+    let (step, journal) = (command.step, command.journal.as_deref());
+    let mut resolved_target =
+        resolve_target(step, journal, &command.target_arguments.target, &command.run_arguments)?;
+    let only_says = command.dry_run || command.target_arguments.plan;
     if !only_says {
-        ask(&mut aim, rung, journal, &command.how)?;
+        ask(&mut resolved_target, step, journal, &command.run_arguments)?;
     }
     interrupt::listen()?;
     let mut lock = None;
     if !only_says {
-        lock = aim.lock(&command.how)?;
+        lock = resolved_target.lock(&command.run_arguments)?;
         if lock.is_none() {
             return Ok(Exit::Interrupted);
         }
-        aim.clear_leftover_locked(&command.how)?;
-        aim.go_on()?;
+        resolved_target.clear_leftover_locked(&command.run_arguments)?;
+        resolved_target.resume()?;
     }
-    let Some(plan) = plan(&command, &aim)? else { return Ok(Exit::Interrupted) };
-    if command.on.plan {
+    let Some(plan) = plan(&command, &resolved_target)? else { return Ok(Exit::Interrupted) };
+    if command.target_arguments.plan {
         return print_plan(&plan);
     }
     if command.dry_run {
-        return measure(plan, &aim, &command.how);
+        return measure(plan, &resolved_target, &command.run_arguments);
     }
-    let asked = command.rung.map_or("the gentlest step that can help", RungName::text);
-    let how = &command.how;
-    let ended = audited(&aim, NAME, asked, &how.output, |show| measure_locked(plan, &aim, how, show));
+    let asked = command.step.map_or("the gentlest step that can help", StepName::text);
+    let run_arguments = &command.run_arguments;
+    let ended = run_audited(&resolved_target, NAME, asked, &run_arguments.output, |show| {
+        measure_locked(plan, &resolved_target, run_arguments, show)
+    });
     drop(lock);
     ended
 }
 
 /// What TARGET means for a step.
-pub(crate) fn take(
-    rung: Option<RungName>,
+pub(crate) fn resolve_target(
+    step: Option<StepName>,
     journal: Option<&Path>,
     target: &str,
-    how: &Carry,
-) -> Result<Aim, Failure> {
-    if keeps(rung, target) { Aim::take_to_keep(target, how, journal) } else { Aim::take(target, how) }
+    run_arguments: &ExecutionArguments,
+) -> Result<ResolvedTarget, Failure> {
+    if keeps(step, target) {
+        ResolvedTarget::resolve_to_preserve(target, run_arguments, journal)
+    } else {
+        ResolvedTarget::resolve(target, run_arguments)
+    }
 }
 
 /// Whether a step is done to a drive as a whole and loses nothing, so that it needs consent, and not to a loss.
-fn keeps(rung: Option<RungName>, target: &str) -> bool {
-    match rung {
-        Some(RungName::DiscardUnused) => true,
-        Some(RungName::Refresh) => !Path::new(target).is_dir(),
+fn keeps(step: Option<StepName>, target: &str) -> bool {
+    match step {
+        Some(StepName::DiscardUnused) => true,
+        Some(StepName::Refresh) => !Path::new(target).is_dir(),
         _ => false,
     }
 }
@@ -76,45 +83,46 @@ fn keeps(rung: Option<RungName>, target: &str) -> bool {
 /// # Errors
 /// A refusal that says what to type.
 pub(crate) fn ask(
-    aim: &mut Aim,
-    rung: Option<RungName>,
+    resolved_target: &mut ResolvedTarget,
+    step: Option<StepName>,
     journal: Option<&Path>,
-    how: &Carry,
+    run_arguments: &ExecutionArguments,
 ) -> Result<(), Failure> {
-    let Some(path) = aim.path().filter(|_| !aim.is_folder()).map(Path::display) else {
-        return match rung {
-            Some(RungName::DiscardUnused) => aim.ask_to_keep(how, journal),
+    let Some(path) = resolved_target.path().filter(|_| !resolved_target.is_folder()).map(Path::display)
+    else {
+        return match step {
+            Some(StepName::DiscardUnused) => resolved_target.confirm_preserve(run_arguments, journal),
             _ => Ok(()),
         };
     };
-    match rung {
-        Some(RungName::Refresh) => aim.ask_to_keep(how, journal),
-        Some(rung) if rung.destroys() => {
-            aim.ask_for_consent(how)?;
-            aim.refuse_writing()
+    match step {
+        Some(StepName::Refresh) => resolved_target.confirm_preserve(run_arguments, journal),
+        Some(step) if step.destroys() => {
+            resolved_target.ask_for_consent(run_arguments)?;
+            resolved_target.refuse_writing()
         }
-        Some(RungName::DiscardUnused) => Err(Failure::Refused(format!(
+        Some(StepName::DiscardUnused) => Err(Failure::Refused(format!(
             "{path} is no folder; nothing was changed. Whether it helps to give up what no partition covers is seen in writes: give a folder \
              on one of its partitions"
         ))),
         _ => Err(Failure::Refused(format!(
             "{path} is no folder; nothing was changed. Give the folder where its file system is mounted, for what is done by itself and keeps \
-             every file. Of a whole drive, say which step: --rung refresh keeps everything; --rung discard, overwrite-all or format destroy \
+             every file. Of a whole drive, say which step: --step refresh keeps everything; --step discard, overwrite-all or format destroy \
              everything"
         ))),
     }
 }
 
 /// What is to be run; nothing when somebody asked to stop.
-fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
+fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Option<Plan>, Failure> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
-    let usable = match aim.space() {
+    let usable = match resolved_target.space() {
         // A dry run writes nothing, so it needs no free space.
         Some(space) if command.dry_run && !space.is_read_only => space.usable_bytes,
-        _ => aim.usable_bytes()?,
+        _ => resolved_target.usable_bytes()?,
     };
     let mut asked = ReconditionOptions {
-        rung: command.rung,
+        step: command.step,
         passes: command.passes,
         rest: command.rest,
         dry_run: command.dry_run,
@@ -122,34 +130,41 @@ fn plan(command: &Recondition, aim: &Aim) -> Result<Option<Plan>, Failure> {
         erase: command.erase.into(),
         ..ReconditionOptions::default()
     };
-    if let Aim::Simulated(spec) = aim {
+    if let ResolvedTarget::Simulated(spec) = resolved_target {
         let free = spec.free(usable);
         let free = free.start..free.end.min(free.start.saturating_add(command.space.unwrap_or(u64::MAX)));
         if !free.is_empty() {
-            within(&mut check, free.end - free.start);
+            in_scope(&mut check, free.end - free.start);
             asked.free = Some(Region::bytes(free));
         }
-    } else if aim.is_folder() {
+    } else if resolved_target.is_folder() {
         let space = command.space.map_or(usable, |space| space.min(usable));
-        within(&mut check, space);
+        in_scope(&mut check, space);
         asked.space = Some(space);
     }
-    if !command.dry_run && !hold_against(&mut check, &command.references, &command.how.keep, aim)? {
+    if !command.dry_run
+        && !add_references(
+            &mut check,
+            &command.references,
+            &command.run_arguments.archive_arguments,
+            resolved_target,
+        )?
+    {
         return Ok(None);
     }
     asked.check = check;
-    let seed = match command.on.seed {
+    let seed = match command.target_arguments.seed {
         Some(seed) => seed,
         // What an earlier run has left is another run's only if its key is another one.
-        None if aim.is_real() => likenew_real::seed::fresh().map_err(anyhow::Error::new)?,
+        None if resolved_target.is_real() => likenew_real::seed::new_seed().map_err(anyhow::Error::new)?,
         None => 0,
     };
-    let target = Some(command.on.target.clone());
+    let target = Some(command.target_arguments.target.clone());
     Ok(Some(Plan { schema: 1, procedure: NAME.into(), target, seed, options: options(&asked) }))
 }
 
 /// A check that writes within so much space: a whole part of it where that is enough to see anything, so that files of that length fill it.
-fn within(check: &mut CheckOptions, space: u64) {
+fn in_scope(check: &mut CheckOptions, space: u64) {
     let most = check.area(u64::MAX).max(STEP).min(space);
     let whole = |bytes: u64| bytes - bytes % STEP;
     let even = whole(space / space.div_ceil(most.max(1)).max(1));

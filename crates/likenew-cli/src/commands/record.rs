@@ -23,7 +23,7 @@ use crate::{interrupt, output};
 
 use findings::findings;
 use meter::Meter;
-use trace_file::{TraceFile, Written};
+use trace_file::{TraceFile, TraceResult};
 
 pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
     let drives = drives(&command.targets)?;
@@ -36,12 +36,12 @@ pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
     }
     interrupt::listen()?;
     let mut recording = Recording::start(drives.clone(), command.buffer)?;
-    say_leftovers(&recording);
+    print_leftovers(&recording);
     let mut files = create(&paths, &drives)?;
     for file in &files {
-        recording.leave_out(file.thread_id());
+        recording.exclude(file.thread_id());
     }
-    say_what_begins(command, &drives, &paths, &recording);
+    print_start(command, &drives, &paths, &recording);
     let stopped = follow(&mut recording, &mut files, command);
     let elapsed = recording.elapsed();
     // What came until a failure is kept: the files are finished first.
@@ -63,9 +63,9 @@ pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
     }
     output::put(documents, &command.output)?;
     Ok(match stopped {
-        Stopped::Early => Exit::Interrupted,
-        Stopped::AsSaid if found => Exit::Problem,
-        Stopped::AsSaid => Exit::Fine,
+        StopReason::Early => Exit::Interrupted,
+        StopReason::Requested if found => Exit::Problem,
+        StopReason::Requested => Exit::Fine,
     })
 }
 
@@ -81,7 +81,7 @@ fn drives(targets: &[String]) -> Result<Vec<RecordedDrive>, Failure> {
         }
         let path = std::path::absolute(target)
             .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
-        for drive in RecordedDrive::below(&path)? {
+        for drive in RecordedDrive::drives_of(&path)? {
             if !drives.iter().any(|known| known.name == drive.name) {
                 drives.push(drive);
             }
@@ -109,7 +109,7 @@ fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>,
     for (path, drive) in paths.iter().zip(drives) {
         // A folder on no drive, such as one in memory, shares none.
         let below =
-            RecordedDrive::below(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
+            RecordedDrive::drives_of(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
         if on_recorded {
             anstream::eprintln!(
@@ -140,7 +140,7 @@ fn head(drive: &RecordedDrive) -> TraceHead {
     }
 }
 
-fn say_leftovers(recording: &Recording) {
+fn print_leftovers(recording: &Recording) {
     for name in recording.leftovers() {
         anstream::eprintln!(
             "A recorder that was killed had left the tracing instance {name}; it was removed."
@@ -148,7 +148,7 @@ fn say_leftovers(recording: &Recording) {
     }
 }
 
-fn say_what_begins(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
+fn print_start(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
     let bounds = [
         command.time.map(|time| time.to_string()),
         command.bytes.map(|bytes| format!("{} are moved", amount(bytes))),
@@ -167,14 +167,18 @@ fn say_what_begins(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf]
 
 /// How a recording came to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stopped {
+enum StopReason {
     /// At its bound, or by Ctrl-C where that was the only one.
-    AsSaid,
+    Requested,
     /// By Ctrl-C before its bound.
     Early,
 }
 
-fn follow(recording: &mut Recording, files: &mut [TraceFile], command: &Record) -> Result<Stopped, Failure> {
+fn follow(
+    recording: &mut Recording,
+    files: &mut [TraceFile],
+    command: &Record,
+) -> Result<StopReason, Failure> {
     let mut meter = Meter::new();
     let is_bound = command.time.is_some() || command.bytes.is_some();
     loop {
@@ -184,14 +188,14 @@ fn follow(recording: &mut Recording, files: &mut [TraceFile], command: &Record) 
             file.hand_over().context("could not write the trace")?;
         }
         let elapsed = recording.elapsed();
-        let moved = files.iter().map(TraceFile::moved).sum();
+        let moved = files.iter().map(TraceFile::bytes_moved).sum();
         meter.show(elapsed, recording, files)?;
         let is_over = |bound: Option<u64>, value: u64| bound.is_some_and(|bound| value >= bound);
         if is_over(command.time.map(|time| time.0), elapsed.0) || is_over(command.bytes, moved) {
-            return Ok(Stopped::AsSaid);
+            return Ok(StopReason::Requested);
         }
-        if interrupt::asked() {
-            return Ok(if is_bound { Stopped::Early } else { Stopped::AsSaid });
+        if interrupt::is_requested() {
+            return Ok(if is_bound { StopReason::Early } else { StopReason::Requested });
         }
     }
 }
@@ -200,23 +204,23 @@ fn finish(
     files: Vec<TraceFile>,
     paths: &[PathBuf],
     counts: &RecordingCounts,
-) -> Result<Vec<Written>, Failure> {
+) -> Result<Vec<TraceResult>, Failure> {
     let notes = || {
-        let left_out = (counts.ios.own_ios > 0).then(|| ("own_ios_left_out", counts.ios.own_ios.to_string()));
-        [("lost_events", counts.events_lost.to_string())].into_iter().chain(left_out).collect()
+        let own_ios = (counts.ios.own_ios > 0).then(|| ("own_ios_left_out", counts.ios.own_ios.to_string()));
+        [("lost_events", counts.events_lost.to_string())].into_iter().chain(own_ios).collect()
     };
     let written = files.into_iter().zip(paths).map(|(file, path)| {
         let doing = || format!("could not write {}; what it holds so far can be read", path.display());
         Ok(file.finish(notes()).with_context(doing)?)
     });
     // All are finished, whatever becomes of one.
-    written.collect::<Vec<Result<Written, Failure>>>().into_iter().collect()
+    written.collect::<Vec<Result<TraceResult, Failure>>>().into_iter().collect()
 }
 
 fn document(
     command: &Record,
     drive: &RecordedDrive,
-    written: &Written,
+    written: &TraceResult,
     counts: &RecordingCounts,
     elapsed: Nanos,
 ) -> Document {

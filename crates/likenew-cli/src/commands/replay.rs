@@ -4,11 +4,11 @@ use likenew_core::plan::Plan;
 use likenew_core::units::Nanos;
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 
-use crate::aim::Aim;
 use crate::arguments::Replay;
 use crate::exit::{Exit, Failure};
 use crate::measure::{measure_each, options as settings, print_plan};
-use crate::recordings::look_through;
+use crate::recordings::scan;
+use crate::resolved_target::ResolvedTarget;
 
 /// A folder's file is as long as the addresses of the recording reach, up to this.
 const SPAN_OF_FOLDER: u64 = 8 << 30;
@@ -18,33 +18,37 @@ const PAUSES_LONG: Nanos = Nanos::from_secs(600);
 
 pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
     let several = command.targets.len() > 1;
-    if several && (command.plan || command.how.export.is_some()) {
+    if several && (command.plan || command.run_arguments.export.is_some()) {
         return Err(Failure::Usage("--plan and --export take one target".into()));
     }
     let mut aims = Vec::new();
     for target in &command.targets {
-        let mut aim = Aim::take(target, &command.how)?;
+        let mut resolved_target = ResolvedTarget::resolve(target, &command.run_arguments)?;
         if !command.reads_only {
-            aim.ask_for_consent(&command.how)?;
-            aim.refuse_writing().map_err(or_reads_only)?;
+            resolved_target.ask_for_consent(&command.run_arguments)?;
+            resolved_target.refuse_writing().map_err(with_reads_only_hint)?;
         }
         if !command.plan {
-            aim.clear_leftover(&command.how)?;
+            resolved_target.clear_leftover(&command.run_arguments)?;
         }
-        aims.push(aim);
+        aims.push(resolved_target);
     }
     let asked = options(&command);
-    let Some(summary) = look_through(&asked)? else { return Ok(Exit::Interrupted) };
-    let plan = |target: &String, aim: &Aim| plan(&command, target, aim, &asked, &summary);
+    let Some(summary) = scan(&asked)? else { return Ok(Exit::Interrupted) };
+    let plan = |target: &String, resolved_target: &ResolvedTarget| {
+        plan(&command, target, resolved_target, &asked, &summary)
+    };
     if command.plan {
         return print_plan(&plan(&command.targets[0], &aims[0])?);
     }
     let plans = command.targets.iter().zip(aims);
-    let plans = plans.map(|(target, aim)| Ok((plan(target, &aim)?, aim))).collect::<Result<_, Failure>>()?;
-    measure_each(plans, &command.how)
+    let plans = plans
+        .map(|(target, resolved_target)| Ok((plan(target, &resolved_target)?, resolved_target)))
+        .collect::<Result<_, Failure>>()?;
+    measure_each(plans, &command.run_arguments)
 }
 
-fn or_reads_only(failure: Failure) -> Failure {
+fn with_reads_only_hint(failure: Failure) -> Failure {
     match failure {
         Failure::Refused(text) => {
             Failure::Refused(format!("{text}. What the recording reads can be replayed with --reads-only"))
@@ -75,18 +79,18 @@ fn options(command: &Replay) -> ReplayOptions {
 fn plan(
     command: &Replay,
     target: &str,
-    aim: &Aim,
+    resolved_target: &ResolvedTarget,
     asked: &ReplayOptions,
     summary: &TraceSummary,
 ) -> Result<Plan, Failure> {
     let mut options = ReplayOptions { summary: Some(summary.clone()), ..asked.clone() };
-    if aim.is_folder() && options.span.is_none() {
-        let usable = aim.usable_bytes()?;
+    if resolved_target.is_folder() && options.span.is_none() {
+        let usable = resolved_target.usable_bytes()?;
         let reach = summary.extent_bytes.checked_next_multiple_of(SPAN_STEP).unwrap_or(u64::MAX);
         options.span = Some(reach.clamp(SPAN_STEP, SPAN_OF_FOLDER).min(usable - usable % SPAN_STEP));
     }
-    options.prepare &= aim.is_blank();
-    if aim.is_real() && summary.pauses(command.mode) > PAUSES_LONG {
+    options.prepare &= resolved_target.is_blank();
+    if resolved_target.is_real() && summary.pauses(command.mode) > PAUSES_LONG {
         anstream::eprintln!(
             "Most of this takes the pauses of {} in it: --idle-max 10s, say, cuts each to that.",
             summary.pauses(command.mode)

@@ -9,7 +9,7 @@ use likenew_report::document::Document;
 use crate::arguments::Report;
 use crate::exit::{Exit, Failure};
 use crate::measure::{archive_root, document};
-use crate::{factsheet, output, watched};
+use crate::{factsheet, output, watch_session};
 
 pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
@@ -22,16 +22,17 @@ pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     }
     if let [path] = &runs[..] {
         let mut record = open(path)?;
-        if factsheet::is_of(&record.header.plan) {
+        if factsheet::is_facts(&record.header.plan) {
             let findings = findings(&mut record, path)?;
             let instrument = record.header.machine.instrument.clone();
             factsheet::put(&record.take_evidence(), findings, instrument, false, &command.output)?;
         } else {
-            output::put(vec![stored(record, path)?], &command.output)?;
+            output::put(vec![stored_document(record, path)?], &command.output)?;
         }
         return Ok(Exit::Fine);
     }
-    let documents = runs.iter().map(|path| stored(open(path)?, path)).collect::<Result<Vec<_>, _>>()?;
+    let documents =
+        runs.iter().map(|path| stored_document(open(path)?, path)).collect::<Result<Vec<_>, _>>()?;
     output::put(documents, &command.output)?;
     Ok(Exit::Fine)
 }
@@ -48,9 +49,9 @@ fn open(path: &Path) -> Result<Record, Failure> {
     Ok(record)
 }
 
-fn stored(mut record: Record, path: &Path) -> Result<Document, Failure> {
-    if watched::is_log(&record) {
-        return watched::judge(&record);
+fn stored_document(mut record: Record, path: &Path) -> Result<Document, Failure> {
+    if watch_session::is_log(&record) {
+        return watch_session::judge(&record);
     }
     let findings = findings(&mut record, path)?;
     Ok(document(&record.take_evidence(), findings, record.header.machine.instrument))

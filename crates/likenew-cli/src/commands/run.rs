@@ -6,11 +6,11 @@ use likenew_core::input;
 use likenew_core::plan::Plan;
 use likenew_procedures::all::from_plan;
 
-use crate::aim::Aim;
 use crate::arguments::Run;
 use crate::exit::{Exit, Failure};
 use crate::measure::measure;
 use crate::recordings;
+use crate::resolved_target::ResolvedTarget;
 
 pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
     let path = command.plan.display();
@@ -25,11 +25,11 @@ pub(crate) fn run(command: Run) -> Result<Exit, Failure> {
             "the plan {path} names no target: give one, likenew run {path} TARGET"
         )));
     };
-    let mut aim = Aim::take(&target, &command.how)?;
-    if !from_plan(&plan).map_err(Failure::Usage)?.only_looks() {
-        aim.clear_leftover(&command.how)?;
+    let mut resolved_target = ResolvedTarget::resolve(&target, &command.run_arguments)?;
+    if !from_plan(&plan).map_err(Failure::Usage)?.only_probes() {
+        resolved_target.clear_leftover(&command.run_arguments)?;
     }
-    measure(plan, &aim, &command.how)
+    measure(plan, &resolved_target, &command.run_arguments)
 }
 
 /// Reads the file of a plan.

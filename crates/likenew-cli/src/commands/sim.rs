@@ -1,8 +1,8 @@
 //! `likenew sim`: simulated drives explained, saved, and served.
 
-mod books;
 mod image;
 mod serve;
+mod serve_report;
 mod status;
 
 use std::fs::File;
@@ -14,11 +14,11 @@ use likenew_sim::Spec;
 use likenew_sim::explain::explanation::{Ceiling, Explanation};
 use textwrap::core::display_width;
 
-use crate::aim::read_file;
 use crate::arguments::{Sim, SimAction, SimSave, SimShow};
 use crate::diagram;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::resolved_target::read_file;
 
 /// Wider lines do not read well.
 const WIDTH_MAX: usize = 100;
@@ -109,7 +109,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
         amount(drive.sector_bytes.into()),
         drive.state
     ));
-    let mut lines = wrapped(&lines, "", width);
+    let mut lines = wrap_line(&lines, "", width);
     lines.push(String::new());
     lines.extend(diagram::draw(&drive.layers, width));
     lines.push(String::new());
@@ -128,7 +128,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
         lines.push(String::new());
     }
     let causes = if drive.causes.is_empty() { "nothing".to_owned() } else { drive.causes.join(", ") };
-    lines.extend(wrapped(&[format!("What makes it slower than it could be: {causes}")], "", width));
+    lines.extend(wrap_line(&[format!("What makes it slower than it could be: {causes}")], "", width));
     lines.push(String::new());
     let (count, assumed) = (drive.sources.len(), drive.parameters_assumed);
     let hint = if sources { ":" } else { "; --sources lists all of them." };
@@ -136,28 +136,32 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     if sources {
         for sourced in &drive.sources {
             lines.push(format!("  {} = {}", sourced.key, sourced.value));
-            lines.extend(wrapped(std::slice::from_ref(&sourced.source), "      ", width));
+            lines.extend(wrap_line(std::slice::from_ref(&sourced.source), "      ", width));
         }
     }
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// What limits it, then every bound, that one marked.
-fn ceiling(of: &Ceiling, width: usize) -> Vec<String> {
-    let limit = of.limit();
-    let advertised = match (&of.advertised, of.advertised_share()) {
+fn ceiling(ceiling: &Ceiling, width: usize) -> Vec<String> {
+    let limit = ceiling.limit();
+    let advertised = match (&ceiling.advertised, ceiling.advertised_share()) {
         (Some(value), Some(share)) => format!(" (advertised: {value}, {:.0} % of that)", share * 100.0),
         _ => String::new(),
     };
-    let summary = format!("{}: {}, limited by {}{advertised}", of.of, limit.value, limit.by);
-    let mut lines = wrapped(&[summary], "  ", width);
-    let column = |texts: &dyn Fn(usize) -> usize| (0..of.bounds.len()).map(texts).max().unwrap_or(0);
-    let by_width = column(&|index| display_width(&of.bounds[index].by));
-    let value_width = column(&|index| display_width(&of.bounds[index].value.to_string()));
-    for bound in &of.bounds {
+    let summary =
+        format!("{}: {}, limited by {}{advertised}", ceiling.rate_name, limit.value, limit.bottleneck);
+    let mut lines = wrap_line(&[summary], "  ", width);
+    let column = |texts: &dyn Fn(usize) -> usize| (0..ceiling.bounds.len()).map(texts).max().unwrap_or(0);
+    let by_width = column(&|index| display_width(&ceiling.bounds[index].bottleneck));
+    let value_width = column(&|index| display_width(&ceiling.bounds[index].value.to_string()));
+    for bound in &ceiling.bounds {
         let mark = if bound == limit { "▶" } else { " " };
-        let how = &bound.how;
-        lines.push(format!("    {mark} {:by_width$}  {:>value_width$}  {how}", bound.by, bound.value));
+        let method = &bound.method;
+        lines.push(format!(
+            "    {mark} {:by_width$}  {:>value_width$}  {method}",
+            bound.bottleneck, bound.value
+        ));
     }
     lines
 }
@@ -171,7 +175,7 @@ fn columns(rows: &[(String, String)], width: usize) -> Vec<String> {
     rows.iter().map(row).collect()
 }
 
-fn wrapped(texts: &[String], indent: &str, width: usize) -> Vec<String> {
+fn wrap_line(texts: &[String], indent: &str, width: usize) -> Vec<String> {
     let continued = format!("{indent}  ");
     let options = textwrap::Options::new(width).initial_indent(indent).subsequent_indent(&continued);
     texts.iter().flat_map(|text| textwrap::wrap(text, &options)).map(|line| line.into_owned()).collect()

@@ -4,10 +4,10 @@ use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::surface::SurfaceOptions;
 
-use crate::aim::Aim;
 use crate::arguments::Surface;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 /// A folder's own files take so much, where nothing else is said and there is so much room.
 const SPAN_OF_FOLDER: u64 = 1 << 30;
@@ -19,13 +19,15 @@ const POINTS_USUAL: u64 = 100;
 const IOS_LEAST: u64 = 4;
 
 pub(crate) fn run(command: Surface) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, command.op.writes(), |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, command.op.writes(), |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Surface, aim: &Aim) -> Result<Plan, Failure> {
-    let usable = aim.usable_bytes()?;
+fn plan(command: &Surface, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
+    let usable = resolved_target.usable_bytes()?;
     let span = match command.span {
-        None if aim.is_folder() => Some(SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP)),
+        None if resolved_target.is_folder() => Some(SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP)),
         span => span,
     };
     let (points, bytes) = points(command, span.unwrap_or(usable))?;
@@ -44,7 +46,7 @@ fn plan(command: &Surface, aim: &Aim) -> Result<Plan, Failure> {
         time: command.time,
         data: command.data,
     });
-    Ok(command.on.plan_of("surface", options))
+    Ok(command.target_arguments.plan_of("surface", options))
 }
 
 /// How many points of how many bytes: as asked for; as usual otherwise, or as many as fit where there is less.

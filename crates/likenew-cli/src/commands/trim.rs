@@ -4,10 +4,10 @@ use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::trim::{HALF_STEP, TrimOptions};
 
-use crate::aim::Aim;
 use crate::arguments::Trim;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 /// A folder gives so much for what TRIM is worth, where nothing else is said and there is so much room: it is written again and again.
 const SPACE_OF_FOLDER: u64 = 1 << 30;
@@ -16,23 +16,25 @@ const SPACE_OF_DRIVE: u64 = 64 << 30;
 
 pub(crate) fn run(command: Trim) -> Result<Exit, Failure> {
     // A file or a device is only looked at, which needs no right to write.
-    ask(&command.on, &command.how, false, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Trim, aim: &Aim) -> Result<Plan, Failure> {
-    let worth = !command.no_worth && aim.is_writable();
+fn plan(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
+    let worth = !command.no_worth && resolved_target.is_writable();
     let options = options(&TrimOptions {
         size: size(command),
         wait: command.wait,
         probes: command.probes,
         raw: !command.no_raw,
         worth,
-        space: if worth { space(command, aim)? } else { None },
+        space: if worth { space(command, resolved_target)? } else { None },
         time: command.time,
         depth: command.depth,
         passes: command.passes,
     });
-    Ok(command.on.plan_of("trim", options))
+    Ok(command.target_arguments.plan_of("trim", options))
 }
 
 fn size(command: &Trim) -> u64 {
@@ -40,15 +42,20 @@ fn size(command: &Trim) -> u64 {
 }
 
 /// What was asked for; as usual otherwise. A simulated drive that is used as a whole needs no number.
-fn space(command: &Trim, aim: &Aim) -> Result<Option<u64>, Failure> {
-    let usable = aim.usable_bytes()?;
-    let (usual, step) = (if aim.is_folder() { SPACE_OF_FOLDER } else { SPACE_OF_DRIVE }, 2 * HALF_STEP);
+fn space(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
+    let usable = resolved_target.usable_bytes()?;
+    let (usual, step) =
+        (if resolved_target.is_folder() { SPACE_OF_FOLDER } else { SPACE_OF_DRIVE }, 2 * HALF_STEP);
     // The file that is read back needs its room beside it.
-    let room = if aim.is_folder() { usable.saturating_sub(size(command).saturating_mul(2)) } else { usable };
+    let room = if resolved_target.is_folder() {
+        usable.saturating_sub(size(command).saturating_mul(2))
+    } else {
+        usable
+    };
     let least = |size: u64| (size - size % HALF_STEP).max(HALF_STEP).saturating_mul(2);
-    match command.space.or(command.size.filter(|_| aim.is_folder()).map(least)) {
+    match command.space.or(command.size.filter(|_| resolved_target.is_folder()).map(least)) {
         Some(space) => Ok(Some(space)),
-        None if !aim.is_folder() && usable <= usual => Ok(None),
+        None if !resolved_target.is_folder() && usable <= usual => Ok(None),
         None if room < step => Err(Failure::Usage(format!(
             "{} are too little: twice --size and at least {} more are needed, or --no-worth",
             amount(usable),

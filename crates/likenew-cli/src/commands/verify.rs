@@ -4,10 +4,10 @@ use likenew_core::plan::Plan;
 use likenew_core::units::amount;
 use likenew_procedures::verify::VerifyOptions;
 
-use crate::aim::Aim;
 use crate::arguments::Verify;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 /// A folder's files are about as large as this, which every file system can hold.
 const FILE_BYTES_USUAL: u64 = 1 << 30;
@@ -16,31 +16,35 @@ const PROBES_USUAL: u64 = 400;
 const PROBES_SHARE: u64 = 16;
 
 pub(crate) fn run(mut command: Verify) -> Result<Exit, Failure> {
-    if command.on.seed.is_none() && !command.on.target.starts_with("sim:") {
+    if command.target_arguments.seed.is_none() && !command.target_arguments.target.starts_with("sim:") {
         // What an earlier run has left is another run's only if its key is another one.
-        command.on.seed = Some(likenew_real::seed::fresh().map_err(anyhow::Error::new)?);
+        command.target_arguments.seed = Some(likenew_real::seed::new_seed().map_err(anyhow::Error::new)?);
     }
-    ask(&command.on, &command.how, !command.read_only, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, !command.read_only, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Verify, aim: &Aim) -> Result<Plan, Failure> {
+fn plan(command: &Verify, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     if command.block == 0 {
         return Err(Failure::Usage("--block 0: an I/O moves at least one sector".into()));
     }
-    if command.read_only && (aim.is_folder() || !aim.is_real()) {
+    if command.read_only && (resolved_target.is_folder() || !resolved_target.is_real()) {
         return Err(Failure::Usage(
             "--read-only: nothing is left there of an earlier run: a folder's own files are removed at its end, and a simulated \
              drive starts anew"
                 .into(),
         ));
     }
-    if command.file_size.is_some() && !aim.is_folder() {
+    if command.file_size.is_some() && !resolved_target.is_folder() {
         return Err(Failure::Usage("--file-size is for a folder's own files; this target has none".into()));
     }
-    let usable = aim.usable_bytes()?;
+    let usable = resolved_target.usable_bytes()?;
     let span = command.span.unwrap_or(usable);
-    let (files, file_size) = if aim.is_folder() { files(command, span)? } else { (1, command.block) };
-    let usual = if aim.is_folder() { 0 } else { PROBES_USUAL.min(span / PROBES_SHARE / command.block) };
+    let (files, file_size) =
+        if resolved_target.is_folder() { files(command, span)? } else { (1, command.block) };
+    let usual =
+        if resolved_target.is_folder() { 0 } else { PROBES_USUAL.min(span / PROBES_SHARE / command.block) };
     let probes = command.probes.unwrap_or(u32::try_from(usual).expect("it is at most the usual number"));
     if command.quick && probes == 0 {
         return Err(Failure::Usage(format!(
@@ -52,7 +56,7 @@ fn plan(command: &Verify, aim: &Aim) -> Result<Plan, Failure> {
     let options = options(&VerifyOptions {
         files,
         file_size,
-        span: command.span.filter(|_| !aim.is_folder()),
+        span: command.span.filter(|_| !resolved_target.is_folder()),
         block: command.block,
         depth: command.depth,
         parts: command.parts,
@@ -64,7 +68,7 @@ fn plan(command: &Verify, aim: &Aim) -> Result<Plan, Failure> {
         rest: command.rest,
         cache: command.cache,
     });
-    Ok(command.on.plan_of("verify", options))
+    Ok(command.target_arguments.plan_of("verify", options))
 }
 
 /// As many files as fill the span, each of whole blocks.

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use likenew_core::units::Nanos;
 use likenew_real::sampler::Sampler;
-use likenew_watch::course::Course;
+use likenew_watch::drive_history::DriveHistory;
 use likenew_watch::drives::Scope;
-use likenew_watch::look::Look;
 use likenew_watch::plain;
+use likenew_watch::theme::Theme;
 use likenew_watch::view::{Flow, View};
 
 use crate::arguments::Watch;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output;
-use crate::screen::{Happened, Screen};
-use crate::watched::{Watched, print_to_reader};
+use crate::screen::{InputEvent, Screen};
+use crate::watch_session::{WatchSession, print_to_reader};
 
 /// Counters in milliseconds say nothing about less than this.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
@@ -27,18 +27,19 @@ const WIDTH_OF_FILES: usize = 160;
 
 pub(crate) fn run(command: &Watch) -> Result<Exit, Failure> {
     if command.interval < INTERVAL_MIN || command.time == Some(Nanos::ZERO) {
-        let why = "give --interval 10ms or more, as the kernel counts in milliseconds, and a --time above 0";
-        return Err(Failure::Usage(why.to_owned()));
+        let reason =
+            "give --interval 10ms or more, as the kernel counts in milliseconds, and a --time above 0";
+        return Err(Failure::Usage(reason.to_owned()));
     }
     let sampler = Sampler::new(!command.no_temperature);
     let scope = scope(command, &sampler)?;
     interrupt::listen_quietly()?;
-    let env = Look::from_env(|name| std::env::var(name).ok());
-    let look = Look { ascii: env.ascii || command.ascii, ..env };
-    let mut watched = Watched::begin(sampler, scope.clone(), command)?;
+    let env = Theme::from_env(|name| std::env::var(name).ok());
+    let theme = Theme { ascii: env.ascii || command.ascii, ..env };
+    let mut watched = WatchSession::begin(sampler, scope.clone(), command)?;
     let shown = match kind(command) {
-        Kind::Screen => show(command, &mut watched, View::new(look, scope, command.interval)),
-        Kind::Tables => print(command, &mut watched, look),
+        Kind::Screen => show(command, &mut watched, View::new(theme, scope, command.interval)),
+        Kind::Tables => print(command, &mut watched, theme),
         Kind::Nothing => print_nothing(command, &mut watched),
     };
     // What was noted is concluded even where showing it has failed.
@@ -59,8 +60,8 @@ fn scope(command: &Watch, sampler: &Sampler) -> Result<Scope, Failure> {
             )));
         }
         let name = sampler.find(drive)?;
-        if !scope.named.contains(&name) {
-            scope.named.push(name);
+        if !scope.names.contains(&name) {
+            scope.names.push(name);
         }
     }
     Ok(scope)
@@ -82,37 +83,37 @@ fn kind(command: &Watch) -> Kind {
         return Kind::Tables;
     }
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
-    let why = match (stdout().is_terminal(), stdin().is_terminal()) {
+    let reason = match (stdout().is_terminal(), stdin().is_terminal()) {
         (true, true) if dumb => "this terminal can not be drawn on (TERM)",
         (true, true) => return Kind::Screen,
         (false, _) => "standard output is no terminal",
         (true, false) => "standard input is no terminal, so there are no keys",
     };
-    anstream::eprintln!("likenew: {why}: each interval is a table; --json - gives lines for programs");
+    anstream::eprintln!("likenew: {reason}: each interval is a table; --json - gives lines for programs");
     Kind::Tables
 }
 
 /// On a screen, until somebody has seen enough.
-fn show(command: &Watch, watched: &mut Watched, mut view: View) -> Result<Exit, Failure> {
+fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<Exit, Failure> {
     let mut screen = Screen::open()?;
     let (mut last, mut changed) = (watched.now(), true);
     loop {
         if changed {
             screen.draw(&view, watched.drives())?;
         }
-        let end = command.time.map_or(Nanos::NEVER, |time| watched.began() + time);
+        let end = command.time.map_or(Nanos::NEVER, |time| watched.started_at() + time);
         let due = (last + view.interval()).min(end);
         let happened = screen.wait(due.since(watched.now()).min(SLICE))?;
-        if happened == Happened::Interrupted || interrupt::asked() {
+        if happened == InputEvent::Interrupted || interrupt::is_requested() {
             return Ok(Exit::Interrupted);
         }
-        if let Happened::Pressed(key) = happened
+        if let InputEvent::Pressed(key) = happened
             && view.press(key, watched.drives()) == Flow::Leave
         {
             return Ok(Exit::Fine);
         }
         let now = watched.now();
-        changed = happened != Happened::Nothing || now >= due;
+        changed = happened != InputEvent::Nothing || now >= due;
         if now >= due {
             // A late reading does not move those after it, unless it is later than a whole interval.
             last = if now.since(due) < view.interval() { due } else { now };
@@ -128,11 +129,11 @@ fn show(command: &Watch, watched: &mut Watched, mut view: View) -> Result<Exit, 
 }
 
 /// As a table for each interval.
-fn print(command: &Watch, watched: &mut Watched, look: Look) -> Result<Exit, Failure> {
+fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Exit, Failure> {
     let width = if stdout().is_terminal() { output::width() } else { WIDTH_OF_FILES };
     each_interval(command, watched, |watched| {
-        let drives: Vec<&Course> = watched.drives().within(watched.scope()).collect();
-        let table = plain::table(&drives, width, look);
+        let drives: Vec<&DriveHistory> = watched.drives().in_scope(watched.scope()).collect();
+        let table = plain::table(&drives, width, theme);
         let head =
             if command.once { String::new() } else { format!("{}\n", likenew_real::clock::wall_date()) };
         let tail = if command.once { "" } else { "\n" };
@@ -141,22 +142,22 @@ fn print(command: &Watch, watched: &mut Watched, look: Look) -> Result<Exit, Fai
 }
 
 /// Lines of JSON are all there is.
-fn print_nothing(command: &Watch, watched: &mut Watched) -> Result<Exit, Failure> {
+fn print_nothing(command: &Watch, watched: &mut WatchSession) -> Result<Exit, Failure> {
     each_interval(command, watched, |_| Ok(true))
 }
 
 /// Reads after every interval and lets it be shown, for as long as somebody wants to see it.
 fn each_interval(
     command: &Watch,
-    watched: &mut Watched,
-    mut show: impl FnMut(&Watched) -> Result<bool, Failure>,
+    watched: &mut WatchSession,
+    mut show: impl FnMut(&WatchSession) -> Result<bool, Failure>,
 ) -> Result<Exit, Failure> {
-    let end = command.time.map_or(Nanos::NEVER, |time| watched.began() + time);
-    let mut due = watched.began();
+    let end = command.time.map_or(Nanos::NEVER, |time| watched.started_at() + time);
+    let mut due = watched.started_at();
     loop {
         due = (due + command.interval).max(watched.now()).min(end);
-        watched.wait(due, || !interrupt::asked());
-        if interrupt::asked() {
+        watched.wait(due, || !interrupt::is_requested());
+        if interrupt::is_requested() {
             return Ok(Exit::Interrupted);
         }
         let goes_on = watched.read()? && show(watched)?;

@@ -3,25 +3,29 @@
 use likenew_core::plan::Plan;
 use likenew_procedures::xray::XrayOptions;
 
-use crate::aim::Aim;
 use crate::arguments::Xray;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
+use crate::resolved_target::ResolvedTarget;
 
 /// The span of a folder is a multiple of this, so that I/Os divide it.
 const SPAN_STEP: u64 = 1 << 20;
 
 /// What may only be read is only read, so nothing is refused here.
 pub(crate) fn run(command: Xray) -> Result<Exit, Failure> {
-    ask(&command.on, &command.how, false, |aim| plan(&command, aim))
+    ask(&command.target_arguments, &command.run_arguments, false, |resolved_target| {
+        plan(&command, resolved_target)
+    })
 }
 
-fn plan(command: &Xray, aim: &Aim) -> Result<Plan, Failure> {
-    let usable = aim.usable_bytes()?;
+fn plan(command: &Xray, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
+    let usable = resolved_target.usable_bytes()?;
     let span = match command.span {
-        None if aim.is_folder() => Some(XrayOptions::SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP)),
+        None if resolved_target.is_folder() => {
+            Some(XrayOptions::SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP))
+        }
         span => span,
     };
     let options = options(&XrayOptions { span, bytes: command.bytes, only: command.only.clone() });
-    Ok(command.on.plan_of("xray", options))
+    Ok(command.target_arguments.plan_of("xray", options))
 }

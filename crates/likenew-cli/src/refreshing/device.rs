@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use likenew_archive::AuditLog;
-use likenew_core::cure::{CureEnd, Cured, Piece};
-use likenew_core::fault::Fault;
-use likenew_real::apart::check_apart;
+use likenew_core::fix::{AddressRange, FixEnd, FixReport};
+use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::device_store::DeviceStore;
-use likenew_refresh::{Folder, JournalPlace, Known, RefreshError, RefreshSession, State, Task};
+use likenew_real::disjoint::check_disjoint;
+use likenew_refresh::{Folder, JournalPaths, RefreshError, RefreshSession, State, StoreFacts, Task};
 use serde::{Deserialize, Serialize};
 
-use super::{cured, find_interrupted, report_salvage};
+use super::{find_interrupted_refresh, report_salvage, to_fix_report};
 use crate::exit::Failure;
 use crate::interrupt;
 
@@ -25,7 +25,7 @@ pub(crate) struct DeviceRefresh {
 /// Whoever goes on after a cut has to know this.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Note {
-    pieces: Vec<Piece>,
+    pieces: Vec<AddressRange>,
 }
 
 impl DeviceRefresh {
@@ -47,13 +47,13 @@ impl DeviceRefresh {
         };
         let folder = journal.parent().filter(|_| journal.file_name().is_some());
         let folder = folder.ok_or_else(|| Failure::Usage(format!("{} is no file", journal.display())))?;
-        fs::create_dir_all(folder).map_err(Fault::system(format!("make {}", folder.display())))?;
-        check_apart(folder, path)?;
+        fs::create_dir_all(folder).map_err(LabError::system(format!("make {}", folder.display())))?;
+        check_disjoint(folder, path)?;
         Ok(Self { agreement, journal })
     }
 
     /// What is said before anything is done.
-    pub(crate) fn announced(&self, path: &Path) -> String {
+    pub(crate) fn announce_text(&self, path: &Path) -> String {
         format!(
             "What is slow to read on {} is written again where it lies; nothing of it is lost. Nothing else may use it meanwhile. What is being \
              written is kept in {}, until it was read back.",
@@ -66,12 +66,12 @@ impl DeviceRefresh {
     ///
     /// # Errors
     /// Why it cannot go on, and what to do; the journal stays.
-    pub(crate) fn resume_and_report(&self, path: &Path) -> Result<(), Fault> {
+    pub(crate) fn resume_and_report(&self, path: &Path) -> Result<(), LabError> {
         if !self.journal.exists() {
             return Ok(());
         }
-        let mut store = DeviceStore::of(Consent::to_rewrite(path, &self.agreement)?)?;
-        if self.resume(&mut store, None)?.is_some_and(|cured| cured.end == CureEnd::Complete) {
+        let mut store = DeviceStore::open(Consent::to_rewrite(path, &self.agreement)?)?;
+        if self.resume(&mut store, None)?.is_some_and(|fix_report| fix_report.end == FixEnd::Complete) {
             anstream::eprintln!(
                 "A run was cut off while it wrote {} again; that is done now.",
                 path.display()
@@ -84,11 +84,11 @@ impl DeviceRefresh {
     ///
     /// # Errors
     /// Nothing could be begun.
-    pub(crate) fn refresh(&self, consent: Consent, pieces: &[Piece]) -> Result<Cured, Fault> {
-        let mut store = DeviceStore::of(consent)?;
+    pub(crate) fn refresh(&self, consent: Consent, pieces: &[AddressRange]) -> Result<FixReport, LabError> {
+        let mut store = DeviceStore::open(consent)?;
         let note = Note { pieces: pieces.to_vec() };
-        if let Some(cured) = self.resume(&mut store, Some(&note))? {
-            return Ok(cured);
+        if let Some(fix_report) = self.resume(&mut store, Some(&note))? {
+            return Ok(fix_report);
         }
         let task = Task {
             identity: self.agreement.id.clone(),
@@ -98,33 +98,35 @@ impl DeviceRefresh {
             ..Task::default()
         };
         let begun = RefreshSession::begin(&mut store, &self.place()?, &task);
-        lead(begun.map_err(|error| Fault::Refused(error.to_string()))?)
+        run_session(begun.map_err(|error| LabError::Refused(error.to_string()))?)
     }
 
-    fn place(&self) -> Result<JournalPlace, Fault> {
+    fn place(&self) -> Result<JournalPaths, LabError> {
         let (folder, name) = (self.journal.parent(), self.journal.file_name());
         let (folder, name) = folder.zip(name).expect("a journal has a folder and a name");
-        let opened = Folder::open(folder).map_err(Fault::system(format!("open {}", folder.display())))?;
+        let opened = Folder::open(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
         let mut salvage = name.to_owned();
         salvage.push(".salvage");
-        Ok(JournalPlace::new(opened, name, salvage))
+        Ok(JournalPaths::new(opened, name, salvage))
     }
 
     /// Ends what the journal says was begun. What came of it, if that was what is asked for now.
-    fn resume(&self, store: &mut DeviceStore, asked: Option<&Note>) -> Result<Option<Cured>, Fault> {
+    fn resume(&self, store: &mut DeviceStore, asked: Option<&Note>) -> Result<Option<FixReport>, LabError> {
         let refused = |error: RefreshError| match error {
             // Then nobody knows that a run was cut off.
-            RefreshError::NotOurs { .. } | RefreshError::InUse(_) => Fault::Refused(error.to_string()),
-            error => Fault::Refused(format!(
+            RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
+            error => LabError::Refused(format!(
                 "this drive was being written again when a run was cut off, and it can not go on: {error} (its journal is {})",
                 self.journal.display()
             )),
         };
-        let Some(interrupted) = find_interrupted(&self.place()?).map_err(refused)? else { return Ok(None) };
+        let Some(interrupted) = find_interrupted_refresh(&self.place()?).map_err(refused)? else {
+            return Ok(None);
+        };
         let note: Option<Note> = serde_json::from_str(interrupted.note()).ok();
         let marks = store.marks().to_vec();
-        let known = Known { identity: &self.agreement.id, marks: &marks };
-        let found = match interrupted.look(store, known).map_err(refused)? {
+        let known = StoreFacts { identity: &self.agreement.id, marks: &marks };
+        let found = match interrupted.inspect(store, known).map_err(refused)? {
             State::Resumable(found) => *found,
             State::Finished(file) => {
                 file.remove().map_err(refused)?;
@@ -139,18 +141,19 @@ impl DeviceRefresh {
                 return Ok(None);
             }
         };
-        let cured = lead(RefreshSession::resume(found).map_err(refused)?)?;
+        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?)?;
         let is_it = asked.is_none() || note.as_ref() == asked;
-        Ok(Some(cured).filter(|cured| is_it || cured.end != CureEnd::Complete))
+        Ok(Some(fix_report).filter(|fix_report| is_it || fix_report.end != FixEnd::Complete))
     }
 }
 
 /// Leads a session to its end, or to where somebody or the drive ends it; its journal then knows how far it came.
-fn lead(session: RefreshSession<&mut DeviceStore>) -> Result<Cured, Fault> {
-    let outcome =
-        session.run(true, |_| interrupt::asked()).map_err(|error| Fault::Refused(error.to_string()))?;
+fn run_session(session: RefreshSession<&mut DeviceStore>) -> Result<FixReport, LabError> {
+    let outcome = session
+        .run(true, |_| interrupt::is_requested())
+        .map_err(|error| LabError::Refused(error.to_string()))?;
     report_salvage(&outcome);
-    Ok(cured(&outcome))
+    Ok(to_fix_report(&outcome))
 }
 
 #[cfg(test)]
@@ -163,9 +166,9 @@ mod tests {
     use super::*;
 
     /// A loop device, detached whatever happens.
-    struct Attached(PathBuf);
+    struct LoopAttachment(PathBuf);
 
-    impl Attached {
+    impl LoopAttachment {
         fn to(image: &Path) -> Option<Self> {
             let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
             match output {
@@ -180,7 +183,7 @@ mod tests {
         }
     }
 
-    impl Drop for Attached {
+    impl Drop for LoopAttachment {
         fn drop(&mut self) {
             let _ = Command::new("losetup").arg("--detach").arg(&self.0).status();
         }
@@ -192,13 +195,13 @@ mod tests {
         let (image, journal) = (folder.path().join("image"), folder.path().join("journal"));
         let content: Vec<u8> = (0..8 << 20).map(|index: u32| (index / 512 * 31 + index) as u8).collect();
         fs::write(&image, &content).unwrap();
-        let Some(device) = Attached::to(&image) else { return };
+        let Some(device) = LoopAttachment::to(&image) else { return };
         let agreement = Agreement { id: image.to_str().unwrap().to_owned(), destroy: Vec::new() };
         let refresh = match DeviceRefresh::new(&device.0, agreement.clone(), Some(journal.clone())) {
             Ok(refresh) => refresh,
-            Err(why) => return eprintln!("SKIPPED: {}", why.message()),
+            Err(reason) => return eprintln!("SKIPPED: {}", reason.message()),
         };
-        let mut store = DeviceStore::of(Consent::to_rewrite(&device.0, &agreement).unwrap()).unwrap();
+        let mut store = DeviceStore::open(Consent::to_rewrite(&device.0, &agreement).unwrap()).unwrap();
         let task = Task {
             identity: agreement.id.clone(),
             note: serde_json::to_string(&Note { pieces: Vec::new() }).unwrap(),
@@ -214,9 +217,9 @@ mod tests {
         let last = begun.progress().written_bytes;
         drop(begun);
         // The last chunk was torn; and what the run before had found torn is kept already.
-        let interrupted = find_interrupted(&refresh.place().unwrap()).unwrap().unwrap();
-        let known = Known { identity: &agreement.id, marks: &[] };
-        let State::Resumable(found) = interrupted.look(&mut store, known).unwrap() else {
+        let interrupted = find_interrupted_refresh(&refresh.place().unwrap()).unwrap().unwrap();
+        let known = StoreFacts { identity: &agreement.id, marks: &[] };
+        let State::Resumable(found) = interrupted.inspect(&mut store, known).unwrap() else {
             panic!("{last} bytes were written")
         };
         let torn = found.in_flight().last().unwrap().start + 8192;

@@ -8,22 +8,22 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use likenew_core::block_store::{BlockStore as _, Claim};
-use likenew_core::cure::{CureEnd, Cured};
-use likenew_core::fault::Fault;
-use likenew_core::look::Seen;
+use likenew_core::block_store::{BlockStore as _, LeaseState};
+use likenew_core::fix::{FixEnd, FixReport};
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::ProbeResult;
 use likenew_real::boot::Boot;
 use likenew_real::clock::Monotonic;
 use likenew_real::file_store::FileStore;
 use likenew_real::folder_times::FolderTimes;
 use likenew_real::old_files::old_files;
 use likenew_refresh::{
-    End, Folder, Found, Interrupted, JournalFile, JournalPlace, Known, Progress, RefreshError,
-    RefreshSession, State, Task,
+    End, Folder, InspectedRefresh, InterruptedRefresh, JournalFile, JournalPaths, Progress, RefreshError,
+    RefreshSession, State, StoreFacts, Task,
 };
 use serde::{Deserialize, Serialize};
 
-use super::{find_interrupted, report_salvage};
+use super::{find_interrupted_refresh, report_salvage};
 use crate::interrupt;
 
 /// Lies in the folder while a file is written again.
@@ -48,7 +48,7 @@ struct Note {
 
 impl Note {
     /// Of the file of this name in the folder.
-    fn of(name: &Path, store: &FileStore, boot: Option<&Boot>) -> Self {
+    fn for_file(name: &Path, store: &FileStore, boot: Option<&Boot>) -> Self {
         Self { path: name.to_owned(), times: store.times(), boot: boot.map(|boot| boot.id.clone()) }
     }
 
@@ -64,7 +64,7 @@ impl Note {
 
 /// A write of ours changes the file's time as it begins, which is right after the journal was made durable, and the power may go before the time
 /// is put back. A change that came later than this after the journal was written is somebody else's, and nothing is written over it.
-const OURS: Duration = Duration::from_secs(60);
+const OWN_WRITE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Names the boot in place of the kernel, for tests that cannot take the power away from the machine they run on.
 const BOOT: &str = "LIKENEW_BOOT_ID";
@@ -72,14 +72,14 @@ const BOOT: &str = "LIKENEW_BOOT_ID";
 /// Which start of the machine this is.
 fn present_boot() -> Option<Boot> {
     match std::env::var(BOOT) {
-        Ok(id) if !id.is_empty() => Some(Boot::named(&id)),
+        Ok(id) if !id.is_empty() => Some(Boot::from_id(&id)),
         _ => Boot::present(),
     }
 }
 
 /// What going on has come to.
 #[derive(Debug, PartialEq, Eq)]
-struct Resumed {
+struct ResumeReport {
     /// The file that is whole now.
     file: PathBuf,
     /// Where is kept what was torn, or somebody's, if anything was.
@@ -88,9 +88,9 @@ struct Resumed {
     is_newer: bool,
 }
 
-fn place(folder: &Path) -> io::Result<(Folder, JournalPlace)> {
+fn place(folder: &Path) -> io::Result<(Folder, JournalPaths)> {
     let folder = Folder::open(folder)?;
-    let place = JournalPlace::new(folder.clone(), JOURNAL, SALVAGE);
+    let place = JournalPaths::new(folder.clone(), JOURNAL, SALVAGE);
     Ok((folder, place))
 }
 
@@ -98,8 +98,8 @@ fn place(folder: &Path) -> io::Result<(Folder, JournalPlace)> {
 ///
 /// # Errors
 /// Why it cannot go on, and what to do; the journal stays.
-pub(crate) fn resume_and_report(folder: &Path) -> Result<(), Fault> {
-    if let Some(Resumed { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
+pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
+    if let Some(ResumeReport { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
         let file = file.display();
         anstream::eprintln!("A run was cut off while it wrote {file} again; that is done now.");
         if is_newer {
@@ -112,64 +112,67 @@ pub(crate) fn resume_and_report(folder: &Path) -> Result<(), Fault> {
 }
 
 /// Goes on with the file that a run was writing again when it was cut off, and says which that was; nothing where there is none.
-fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<Resumed>, Fault> {
-    let (opened, place) = place(folder).map_err(Fault::system(format!("open {}", folder.display())))?;
-    let refused = |why: String| {
-        Fault::Refused(format!(
-            "a file was being written again here when a run was cut off, and it can not go on: {why} (its journal is {})",
+fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, LabError> {
+    let (opened, place) = place(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
+    let refused = |reason: String| {
+        LabError::Refused(format!(
+            "a file was being written again here when a run was cut off, and it can not go on: {reason} (its journal is {})",
             place.path().display()
         ))
     };
-    let told = |error: RefreshError| match error {
+    let text = |error: RefreshError| match error {
         // Then nobody knows that a run was cut off here.
-        RefreshError::NotOurs { .. } | RefreshError::InUse(_) => Fault::Refused(error.to_string()),
+        RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
         error => refused(error.to_string()),
     };
     let times = FolderTimes::watch(&opened);
-    let Some(interrupted) = find_interrupted(&place).map_err(told)? else { return Ok(None) };
+    let Some(interrupted) = find_interrupted_refresh(&place).map_err(text)? else { return Ok(None) };
     let note: Note = serde_json::from_str(interrupted.note())
         .map_err(|error| refused(format!("its note is none of ours: {error}")))?;
     let path = folder.join(&note.path);
-    let mut store =
-        FileStore::take_from(&opened, folder, &note.path).map_err(|fault| refused(fault.to_string()))?;
+    let mut store = FileStore::take_from(&opened, folder, &note.path)
+        .map_err(|lab_error| refused(lab_error.to_string()))?;
     if store.identity() != interrupted.identity() {
         return Err(refused(format!("{} is another file now", path.display())));
     }
-    let since = Since::of(&store, &note, &interrupted, boot).map_err(|fault| refused(fault.to_string()))?;
+    let since = FileChanges::inspect(&store, &note, &interrupted, boot)
+        .map_err(|lab_error| refused(lab_error.to_string()))?;
     let (identity, ranges) = (store.identity().to_owned(), store.ranges().to_vec());
-    match interrupted.look(&mut store, Known::from(&*identity)).map_err(told)? {
+    match interrupted.inspect(&mut store, StoreFacts::from(&*identity)).map_err(text)? {
         // It was cut off when all was done and durable.
         State::Finished(file) => {
-            file.remove().map_err(told)?;
+            file.remove().map_err(text)?;
             Ok(None)
         }
         // Nothing of ours is to be restored.
         State::Changed(file) => {
-            file.remove().map_err(told)?;
+            file.remove().map_err(text)?;
             Ok(None)
         }
         State::Resumable(found) => {
-            if let Some(why) = since.objection(&found, &ranges) {
+            if let Some(reason) = since.objection(&found, &ranges) {
                 return Err(refused(format!(
-                    "{} {why}: compare it with a backup, then remove the journal",
+                    "{} {reason}: compare it with a backup, then remove the journal",
                     path.display()
                 )));
             }
             // Before anything is saved or restored in this boot.
-            found.note_resumed_in(boot.map_or("", |boot| &boot.id)).map_err(told)?;
-            let session = RefreshSession::resume(*found).map_err(told)?;
-            let outcome = session.run(false, |_| false).map_err(told)?;
+            found.note_resumed_in(boot.map_or("", |boot| &boot.id)).map_err(text)?;
+            let session = RefreshSession::resume(*found).map_err(text)?;
+            let outcome = session.run(false, |_| false).map_err(text)?;
             times.map(FolderTimes::restore);
             report_salvage(&outcome);
             match (outcome.end, outcome.journal) {
-                (End::Failed(error), Some(_)) => Err(told(error)),
-                (End::Failed(error), None) => Err(Fault::Refused(format!(
+                (End::Failed(error), Some(_)) => Err(text(error)),
+                (End::Failed(error), None) => Err(LabError::Refused(format!(
                     "{} was being written again when a run was cut off; nothing of it is missing, and the rest was left as it was: {error}",
                     path.display()
                 ))),
-                _ => {
-                    Ok(Some(Resumed { file: path, salvage: outcome.salvage, is_newer: !since.is_untouched }))
-                }
+                _ => Ok(Some(ResumeReport {
+                    file: path,
+                    salvage: outcome.salvage,
+                    is_newer: !since.is_untouched,
+                })),
             }
         }
     }
@@ -179,7 +182,7 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<Resumed>, Fault> 
 ///
 /// Whether we have changed its time of modification or somebody else has, nobody can tell afterwards: whoever waited for the file is let in as soon as we
 /// are killed. So that time stays as it is found.
-struct Since {
+struct FileChanges {
     /// The power has gone, and nothing else tears parts in flight.
     has_lost_power: bool,
     /// Its time of modification is as it was.
@@ -188,22 +191,22 @@ struct Since {
     may_be_ours: bool,
 }
 
-impl Since {
-    fn of(
+impl FileChanges {
+    fn inspect(
         store: &FileStore,
         note: &Note,
-        interrupted: &Interrupted,
+        interrupted: &InterruptedRefresh,
         boot: Option<&Boot>,
-    ) -> Result<Self, Fault> {
-        let system = Fault::system("look at the journal");
+    ) -> Result<Self, LabError> {
+        let system = LabError::system("look at the journal");
         let last = interrupted.resumed_in().and_then(|last| Ok((last, interrupted.saved_at()?)));
         let (last, saved_at) = last.map_err(system)?;
         // An unknown one, and one that nobody has noted, may be the present one.
         let last = last.or_else(|| note.boot.clone()).filter(|last| !last.is_empty());
         let has_lost_power = boot.zip(last).is_some_and(|(boot, last)| boot.id != last);
         let modified = store.modified();
-        let is_soon = modified.duration_since(saved_at).is_ok_and(|since| since <= OURS);
-        let is_before = boot.is_some_and(|boot| modified < boot.began);
+        let is_soon = modified.duration_since(saved_at).is_ok_and(|since| since <= OWN_WRITE_WINDOW);
+        let is_before = boot.is_some_and(|boot| modified < boot.started_at);
         Ok(Self {
             has_lost_power,
             is_untouched: store.is_as_old_as(&note.times)?,
@@ -214,7 +217,7 @@ impl Since {
     /// Why nothing is restored, if something differs and that may be somebody's: the rest of a sentence.
     fn objection(
         &self,
-        found: &Found<&mut FileStore, JournalFile>,
+        found: &InspectedRefresh<&mut FileStore, JournalFile>,
         ranges: &[Range<u64>],
     ) -> Option<&'static str> {
         found.differences().next()?;
@@ -228,25 +231,25 @@ impl Since {
                  alone was without power",
             );
         }
-        let within = |place: &Range<u64>| {
+        let is_in_ranges = |place: &Range<u64>| {
             ranges.iter().any(|range| range.start <= place.start && place.end <= range.end)
         };
-        let is_alone = found.differences().all(|difference| within(&difference.place));
+        let is_alone = found.differences().all(|difference| is_in_ranges(&difference.range));
         (!is_alone).then_some("lies elsewhere than it did, and parts of it differ from what was saved")
     }
 }
 
 /// What became of all of them.
 #[derive(Default)]
-struct Sum {
-    cured: Cured,
+struct RefreshTotals {
+    fix_report: FixReport,
     /// How many times as fast each file was read afterwards.
     gains: Vec<f64>,
 }
 
-impl Sum {
+impl RefreshTotals {
     /// Whether the first files have become no faster.
-    fn is_in_vain(&self) -> bool {
+    fn is_fruitless(&self) -> bool {
         let mut gains = self.gains.clone();
         gains.sort_by(f64::total_cmp);
         gains.len() >= TRIAL_FILES && gains[gains.len() / 2] < GAIN_LEAST
@@ -254,55 +257,55 @@ impl Sum {
 }
 
 /// Writes old files again that are read slower than so many bytes a second.
-pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> Seen {
+pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
     let clock = Monotonic::start();
     let files = match old_files(folder) {
         Ok(files) => files,
-        Err(why) => return Seen::Unknown(why),
+        Err(reason) => return ProbeResult::Unknown(reason),
     };
     if files.is_empty() {
-        return Seen::Unknown("no file of 1 MiB or more has lain here for 30 days".to_owned());
+        return ProbeResult::Unknown("no file of 1 MiB or more has lain here for 30 days".to_owned());
     }
-    let mut sum = Sum::default();
+    let mut sum = RefreshTotals::default();
     for path in files {
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
-        if interrupt::asked() {
-            sum.cured.leave(bytes, "it was stopped before");
-            sum.cured.end = CureEnd::Stopped;
-        } else if sum.is_in_vain() {
-            sum.cured.leave(bytes, "the first files became no faster by it");
-        } else if let Err(Trouble { why, is_the_drive }) =
+        if interrupt::is_requested() {
+            sum.fix_report.skip(bytes, "it was stopped before");
+            sum.fix_report.end = FixEnd::Stopped;
+        } else if sum.is_fruitless() {
+            sum.fix_report.skip(bytes, "the first files became no faster by it");
+        } else if let Err(RefreshFailure { reason, is_the_drive }) =
             refresh_one(folder, &path, slower_than, &clock, &mut sum)
         {
             // Names stay out of what is kept.
-            sum.cured.leave(bytes, why.replace(&*path.to_string_lossy(), "a file"));
+            sum.fix_report.skip(bytes, reason.replace(&*path.to_string_lossy(), "a file"));
             if is_the_drive || folder.join(JOURNAL).exists() {
-                sum.cured.end = CureEnd::Failed;
+                sum.fix_report.end = FixEnd::Failed;
                 break;
             }
         }
     }
-    sum.cured.took = clock.now();
-    Seen::Cured(sum.cured)
+    sum.fix_report.elapsed = clock.now();
+    ProbeResult::FixReport(sum.fix_report)
 }
 
 /// Why a file was left.
 #[derive(Debug)]
-struct Trouble {
-    why: String,
+struct RefreshFailure {
+    reason: String,
     /// Whether no other file is tried, since something could not be read or written.
     is_the_drive: bool,
 }
 
-impl From<RefreshError> for Trouble {
+impl From<RefreshError> for RefreshFailure {
     fn from(error: RefreshError) -> Self {
-        Self { why: error.to_string(), is_the_drive: !error.is_refusal() }
+        Self { reason: error.to_string(), is_the_drive: !error.is_refusal() }
     }
 }
 
-impl From<Fault> for Trouble {
-    fn from(fault: Fault) -> Self {
-        Self { why: fault.to_string(), is_the_drive: false }
+impl From<LabError> for RefreshFailure {
+    fn from(lab_error: LabError) -> Self {
+        Self { reason: lab_error.to_string(), is_the_drive: false }
     }
 }
 
@@ -312,17 +315,17 @@ fn refresh_one(
     path: &Path,
     slower_than: f64,
     clock: &Monotonic,
-    sum: &mut Sum,
-) -> Result<(), Trouble> {
+    sum: &mut RefreshTotals,
+) -> Result<(), RefreshFailure> {
     let name = path.strip_prefix(folder).unwrap_or(path);
-    let no_journal = |error: io::Error| Trouble {
-        why: format!("no journal can be kept in the folder: {error}"),
+    let no_journal = |error: io::Error| RefreshFailure {
+        reason: format!("no journal can be kept in the folder: {error}"),
         is_the_drive: true,
     };
     let (opened, place) = place(folder).map_err(no_journal)?;
     let mut store = FileStore::take_from(&opened, folder, name)?;
-    for left in store.left_out().to_vec() {
-        sum.cured.leave(left.place.end - left.place.start, left.why);
+    for left in store.skips().to_vec() {
+        sum.fix_report.skip(left.place.end - left.place.start, left.reason);
     }
     let bytes: u64 = store.ranges().iter().map(|range| range.end - range.start).sum();
     if bytes == 0 {
@@ -330,23 +333,24 @@ fn refresh_one(
     }
     let before = speed(&mut store, clock)?;
     if before >= slower_than {
-        sum.cured.leave(bytes, "they are read fast enough");
+        sum.fix_report.skip(bytes, "they are read fast enough");
         return Ok(store.give_back()?);
     }
-    let task = Note::of(name, &store, present_boot().as_ref()).task(&store);
-    let outcome = RefreshSession::begin(&mut store, &place, &task)?.run(false, |_| interrupt::asked())?;
+    let task = Note::for_file(name, &store, present_boot().as_ref()).task(&store);
+    let outcome =
+        RefreshSession::begin(&mut store, &place, &task)?.run(false, |_| interrupt::is_requested())?;
     if let End::Failed(error) = outcome.end {
         return Err(error.into());
     }
     let Progress { done_bytes, all_bytes, written_bytes, .. } = outcome.progress;
-    sum.cured.bytes += done_bytes;
-    sum.cured.bytes_written += written_bytes;
+    sum.fix_report.bytes += done_bytes;
+    sum.fix_report.bytes_written += written_bytes;
     match outcome.end {
         End::Stopped => {
-            sum.cured.leave(all_bytes - done_bytes, "it was stopped before");
-            sum.cured.end = CureEnd::Stopped;
+            sum.fix_report.skip(all_bytes - done_bytes, "it was stopped before");
+            sum.fix_report.end = FixEnd::Stopped;
         }
-        End::Wanted => sum.cured.leave(all_bytes - done_bytes, WANTED),
+        End::Wanted => sum.fix_report.skip(all_bytes - done_bytes, LEASE_BREAK_REASON),
         End::Complete | End::Failed(_) => match speed(&mut store, clock) {
             Ok(after) => sum.gains.push(after / before),
             Err(trouble) if trouble.is_the_drive => return Err(trouble),
@@ -356,28 +360,28 @@ fn refresh_one(
     Ok(store.give_back()?)
 }
 
-const WANTED: &str = "another program wanted to open it";
+const LEASE_BREAK_REASON: &str = "another program wanted to open it";
 
 /// Bytes a second, read once in order.
-fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, Trouble> {
-    let began = clock.now();
+fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, RefreshFailure> {
+    let started_at = clock.now();
     let ranges = store.ranges().to_vec();
     let mut buffer = vec![0; READ_BYTES as usize];
     let mut bytes = 0;
     for range in ranges {
         for offset in (range.start..range.end).step_by(READ_BYTES as usize) {
             let length = READ_BYTES.min(range.end - offset) as usize;
-            if store.claim() != Claim::Held {
-                return Err(Trouble { why: WANTED.to_owned(), is_the_drive: false });
+            if store.lease_state() != LeaseState::Active {
+                return Err(RefreshFailure { reason: LEASE_BREAK_REASON.to_owned(), is_the_drive: false });
             }
-            store.read_at(offset, &mut buffer[..length]).map_err(|error| Trouble {
-                why: format!("it can not be read: {error}"),
+            store.read_at(offset, &mut buffer[..length]).map_err(|error| RefreshFailure {
+                reason: format!("it can not be read: {error}"),
                 is_the_drive: true,
             })?;
             bytes += length;
         }
     }
-    Ok(bytes as f64 / (clock.now() - began).as_secs_f64().max(1e-9))
+    Ok(bytes as f64 / (clock.now() - started_at).as_secs_f64().max(1e-9))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn a_simulated_drive_answers_always_the_same_and_goes_on_to_the_byte() {
     let run = &sandbox.runs()[0];
     let file = run.join("segments.jsonl");
     let text = fs::read_to_string(&file).unwrap();
-    assert!(text.contains("\"counted\":{\"reads\":"));
+    assert!(text.contains("\"device_counters\":{\"reads\":"));
     // In the middle of a first read, and between it and the second one.
     for lines in [3, 4, 20] {
         let kept: usize = text.lines().take(lines).map(|line| line.len() + 1).sum();
@@ -71,7 +71,7 @@ fn what_was_recorded_before_anybody_counted_is_read_and_gone_on_with() {
 
 fn without_counts(line: &str) -> String {
     let mut segment: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
-    assert!(segment.remove("counted").is_some(), "{line}");
+    assert!(segment.remove("device_counters").is_some(), "{line}");
     serde_json::to_string(&segment).unwrap()
 }
 
@@ -83,10 +83,13 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
         let quick = ["--span", "64MiB", "--time", "500ms", "--engine", engine, "--json", "-"];
         let ran = sandbox.run(&[&["cache", ext4.path()], &quick[..]].concat());
         let document = ran.code(0).json();
-        let told = document["tables"]["levels"].to_string();
+        let levels_text = document["tables"]["levels"].to_string();
         let all = |level: &str, op: &str, range: std::ops::RangeInclusive<f64>| {
             let found = ram(&document, level, op);
-            assert!(found.iter().all(|ram| range.contains(ram)) && found.len() == 2, "{level} {op}: {told}");
+            assert!(
+                found.iter().all(|ram| range.contains(ram)) && found.len() == 2,
+                "{level} {op}: {levels_text}"
+            );
         };
         all("direct", "read", 0.0..=0.5);
         all("direct", "write", 0.0..=0.5);
@@ -100,7 +103,10 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
         assert_eq!(standing(&document, "Direct I/O reaches the drive").as_deref(), Some("holds"));
         assert_eq!(standing(&document, SHORT), None);
         for (level, op) in [("null", "read"), ("null", "write")] {
-            assert!(rows(&document, level, op).iter().all(|row| row["ram_percent"].is_null()), "{told}");
+            assert!(
+                rows(&document, level, op).iter().all(|row| row["ram_percent"].is_null()),
+                "{levels_text}"
+            );
         }
         let moved = |row: &Value| row["moved_bytes"].as_u64().unwrap();
         let written: u64 = ["buffered", "buffered, flushed", "direct"]
@@ -196,8 +202,8 @@ until.bytes = "64MiB"
 [[options.workload.stream]]
 op = "write"
 size = "1MiB"
-place.forward = "0..64MiB"
-pace.closed.depth = 1
+pattern.sequential = "0..64MiB"
+arrival.closed.depth = 1
 
 [[options.workload]]
 name = "meanwhile"
@@ -205,8 +211,8 @@ until.bytes = "64MiB"
 [[options.workload.stream]]
 op = "read"
 size = "1MiB"
-place.forward = "0..64MiB"
-pace.closed.depth = 1
+pattern.sequential = "0..64MiB"
+arrival.closed.depth = 1
 "#;
 
 #[test]

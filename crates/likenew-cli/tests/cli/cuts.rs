@@ -4,11 +4,11 @@
 //! [`medium`] then loses its power at places in that recording, hundreds of times; what it leaves is mounted by the kernel, and everything
 //! the owner had made durable until then is compared byte by byte.
 
-mod filled;
-mod killed;
+mod fill;
+mod kill;
 mod medium;
-mod overwritten;
-mod owned;
-mod recording;
-mod refreshed;
+mod overwrite;
+mod owner_files;
+mod recorder;
+mod refresh_cut;
 mod run;

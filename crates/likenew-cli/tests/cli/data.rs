@@ -27,7 +27,7 @@ fn everything_in(folder: &Path) -> String {
 }
 
 #[test]
-fn files_are_told_of_without_measuring_and_without_names() {
+fn files_are_described_without_measuring_and_without_names() {
     let sandbox = Sandbox::new();
     belongings(&sandbox);
     let scan = ["data", ".", "--files", "belongings", "--scan-only", "--sample", "4MiB", "--json", "-"];

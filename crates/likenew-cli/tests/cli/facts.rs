@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Ran, Sandbox, is_valid};
+use crate::support::{CommandOutput, Sandbox, is_valid};
 
 fn rows(document: &Value) -> Vec<&Value> {
     document["tables"]["facts"].as_array().unwrap().iter().collect()
@@ -17,13 +17,13 @@ fn value<'a>(document: &'a Value, section: &str, fact: &str) -> &'a Value {
 
 /// Fine, or a drive of this machine that says that it is failing.
 #[track_caller]
-fn finished(ran: &Ran) -> &Ran {
+fn finished(ran: &CommandOutput) -> &CommandOutput {
     assert!(matches!(ran.status(), Some(0 | 10)), "{}", ran.stderr());
     ran
 }
 
 #[test]
-fn a_folder_is_told_from_its_file_system_down_and_nothing_is_made_in_it() {
+fn a_folder_is_described_from_its_file_system_down_and_nothing_is_made_in_it() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["facts", ".", "--json", "-"]);
     let document = finished(&ran).json();
@@ -62,8 +62,8 @@ fn a_simulated_drive_says_what_its_layers_announce_and_nothing_else() {
     assert!(value(&document, "link", "ceiling_bytes_per_s").as_u64().unwrap() > 0);
     assert_eq!(value(&document, "health", "failing"), false);
     // A family of models it has none; that nothing warns of it, it says.
-    let told = |row: &&Value| row["section"] == "database";
-    assert!(rows(&document).into_iter().filter(told).all(|row| row["fact"] == "warning"));
+    let is_database = |row: &&Value| row["section"] == "database";
+    assert!(rows(&document).into_iter().filter(is_database).all(|row| row["fact"] == "warning"));
     let stick = sandbox.run(&["facts", "sim:usb-stick-16gb", "--no-archive", "--json", "-"]).code(0).json();
     assert!(value(&stick, "health", "failing").is_null(), "nothing passes its health on");
 }
@@ -86,7 +86,7 @@ fn a_person_reads_subjects_and_what_would_help() {
 }
 
 #[test]
-fn every_drive_of_the_machine_can_be_told() {
+fn every_drive_of_the_machine_can_be_reported() {
     if let Err(error) = std::fs::read_dir("/sys/block") {
         eprintln!("SKIPPED: this machine lists no block devices: {error}");
         return;
@@ -135,7 +135,7 @@ fn who_may_read_nothing_learns_what_anybody_may_know() {
 }
 
 #[test]
-fn what_is_no_target_is_said_in_words() {
+fn what_is_no_target_is_reported_in_words() {
     let sandbox = Sandbox::new();
     for (arguments, words) in [
         (&["facts", "/nowhere"][..], "/nowhere"),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::served::server::until;
+use crate::serve::server::until;
 use crate::support::{Sandbox, names};
 
 /// An ext4 of 256 MiB, mounted for as long as this lives.
@@ -98,7 +98,7 @@ fn a_file_system_that_may_only_be_read_is_named() {
 
 /// Every command says before it begins how much it writes, and keeps to that.
 #[test]
-fn what_a_command_writes_is_said_before_and_kept_to() {
+fn what_a_command_writes_is_reported_before_and_kept_to() {
     let sandbox = Sandbox::new();
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     let small = ["--reserve", "1MiB", "--no-archive", "--json", "-"];
@@ -110,16 +110,17 @@ fn what_a_command_writes_is_said_before_and_kept_to() {
         let ran = sandbox.run(&[command, &small].concat());
         let written = ran.json()["bytes_written"].as_u64().unwrap();
         assert!(written > 0 && written <= most, "{command:?} wrote {written}");
-        let said = ran.stderr();
-        let (_, amount) = said.split_once("Writes up to ").unwrap_or_else(|| panic!("{command:?}: {said}"));
+        let message = ran.stderr();
+        let (_, amount) =
+            message.split_once("Writes up to ").unwrap_or_else(|| panic!("{command:?}: {message}"));
         let mut words = amount.split(' ');
         let announced: f64 = words.next().unwrap().parse().unwrap();
         let unit = match words.next().unwrap() {
             "KiB" => 1024.0,
             "MiB" => 1024.0 * 1024.0,
-            other => panic!("{other} in {said}"),
+            other => panic!("{other} in {message}"),
         };
-        assert!(written as f64 <= announced * unit * 1.01, "{command:?} wrote {written}: {said}");
+        assert!(written as f64 <= announced * unit * 1.01, "{command:?} wrote {written}: {message}");
     }
 }
 
@@ -169,7 +170,7 @@ fn the_device_below_is_read_and_never_written() {
 }
 
 #[test]
-fn own_files_on_a_file_system_that_turns_read_only_are_told_at_the_end() {
+fn own_files_on_a_file_system_that_turns_read_only_are_reported_at_the_end() {
     let sandbox = Sandbox::new();
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     system("mount", &["-o", "remount,errors=remount-ro", ext4.path()]);
@@ -185,8 +186,11 @@ fn own_files_on_a_file_system_that_turns_read_only_are_told_at_the_end() {
     until("it writes", || scratch.join("00000.likenew").exists());
     std::fs::write(fails, "a test").unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("likenew-scratch could not be removed") && said.contains("read-only"), "{said}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.contains("likenew-scratch could not be removed") && message.contains("read-only"),
+        "{message}"
+    );
     assert!(scratch.exists());
     // The next one cannot remove it either, and knows nothing of a kill.
     let next = sandbox.run(&["fill", ext4.path()]);

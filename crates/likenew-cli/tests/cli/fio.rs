@@ -18,8 +18,8 @@ until = { ops = 500 }
 [[options.workload.stream]]
 op = "read"
 size = "4KiB"
-place.uniform = "whole"
-pace.closed.depth = 4
+pattern.random = "whole"
+arrival.closed.depth = 4
 [[options.workload]]
 name = "writes"
 lanes = 2
@@ -27,8 +27,8 @@ until = { bytes = "8MiB" }
 [[options.workload.stream]]
 op = "write"
 size = "64KiB"
-place.forward = "whole"
-pace.closed.depth = 2
+pattern.sequential = "whole"
+arrival.closed.depth = 2
 "#;
 
 /// A folder on a real disk: tmpfs takes no unbuffered I/O on some kernels.
@@ -172,7 +172,7 @@ fn fio_damaged(folder: &Path, job: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_can_not_be_imported_or_exported_is_said() {
+fn what_can_not_be_imported_or_exported_is_reported() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("page.html"), "<html>").unwrap();
     std::fs::write(sandbox.work().join("bytes"), [0xff, 0xfe]).unwrap();

@@ -45,8 +45,8 @@ pub(crate) struct Guest {
 pub(crate) fn guest() -> Option<&'static Guest> {
     match &*GUEST {
         Ok(guest) => Some(guest),
-        Err(why) => {
-            eprintln!("SKIPPED: {why}");
+        Err(reason) => {
+            eprintln!("SKIPPED: {reason}");
             None
         }
     }
@@ -69,14 +69,14 @@ impl Guest {
         let folder = tempfile::tempdir().unwrap();
         let initramfs = folder.path().join("initramfs");
         std::fs::write(&initramfs, system(&kernel, folder.path())).unwrap();
-        let said = folder.path().join("said.tar");
-        let console = boot(&kernel, &initramfs, &said, folder.path());
-        Ok(Self::unpacked(&said, &console))
+        let archive = folder.path().join("said.tar");
+        let console = boot(&kernel, &initramfs, &archive, folder.path());
+        Ok(Self::unpacked(&archive, &console))
     }
 
-    fn unpacked(said: &Path, console: &str) -> Self {
+    fn unpacked(archive: &Path, console: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let into = ["-C", folder.path().to_str().unwrap(), "-xf", said.to_str().unwrap()];
+        let into = ["-C", folder.path().to_str().unwrap(), "-xf", archive.to_str().unwrap()];
         let status = Command::new("tar").args(into).status().unwrap();
         let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
         let files: HashMap<_, _> = entries
@@ -155,15 +155,16 @@ fn system(kernel: &Kernel, folder: &Path) -> Vec<u8> {
     system.program("/bin/likenew", &stripped);
     // This very program, for what no command does.
     let steps = folder.join("steps");
-    let own = std::env::current_exe().unwrap();
-    let status = Command::new("strip").args(["-o", steps.to_str().unwrap(), own.to_str().unwrap()]).status();
-    assert!(status.unwrap().success(), "strip {}", own.display());
+    let test_program = std::env::current_exe().unwrap();
+    let status =
+        Command::new("strip").args(["-o", steps.to_str().unwrap(), test_program.to_str().unwrap()]).status();
+    assert!(status.unwrap().success(), "strip {}", test_program.display());
     system.program("/bin/steps", &steps);
     system.finish()
 }
 
 /// What stood on its console.
-fn boot(kernel: &Kernel, initramfs: &Path, said: &Path, folder: &Path) -> String {
+fn boot(kernel: &Kernel, initramfs: &Path, archive: &Path, folder: &Path) -> String {
     let mut qemu = Command::new("timeout");
     // Its own clock ends it whatever becomes of this process.
     qemu.args(["--foreground", "--signal=KILL", &SECONDS_MAX.to_string(), "qemu-system-x86_64"]);
@@ -172,7 +173,7 @@ fn boot(kernel: &Kernel, initramfs: &Path, said: &Path, folder: &Path) -> String
     qemu.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio"]);
     qemu.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(initramfs);
     qemu.args(["-append", "console=ttyS0 quiet panic=-1"]);
-    qemu.args(["-chardev", &format!("file,id=said,path={}", said.display())]);
+    qemu.args(["-chardev", &format!("file,id=said,path={}", archive.display())]);
     qemu.args(["-device", "virtio-serial-pci", "-device", "virtserialport,chardev=said"]);
     qemu.args(hardware(folder)).stdin(Stdio::null());
     let output = qemu.output().unwrap();

@@ -8,7 +8,7 @@ fn encryption_by_a_processor_that_can_do_no_more_is_named() {
     let document = guest.document("encrypted", 10);
     let Some(causes) = document["tables"]["causes"].as_array() else { panic!("{}", document["verdicts"]) };
     assert!(causes.iter().any(|row| row["cause"] == "encryption"), "{causes:?}");
-    let clues = document["tables"]["clues"].as_array().unwrap();
+    let clues = document["tables"]["evidence"].as_array().unwrap();
     let says = |words: &str| {
         clues
             .iter()
@@ -17,7 +17,7 @@ fn encryption_by_a_processor_that_can_do_no_more_is_named() {
     let kernel = says("processors busy while it was read").unwrap_or_else(|| panic!("{clues:?}"));
     assert!(kernel["bits"].as_f64().unwrap() > 0.0, "{kernel}");
     assert!(says("dm-crypt lies between").is_some());
-    let cures = document["tables"]["cures"].as_array().unwrap();
-    let commands: Vec<&str> = cures.iter().filter_map(|row| row["command"].as_str()).collect();
+    let fixes = document["tables"]["fixes"].as_array().unwrap();
+    let commands: Vec<&str> = fixes.iter().filter_map(|row| row["command"].as_str()).collect();
     assert!(commands.iter().any(|command| command.contains("cryptsetup benchmark")), "{commands:?}");
 }

@@ -7,9 +7,9 @@ use crate::guest::{Guest, guest};
 use crate::support::is_valid;
 
 /// The facts of one document.
-struct Told(Value);
+struct CommandRun(Value);
 
-impl Told {
+impl CommandRun {
     /// Of all drives, as root: one of them says that it is failing.
     fn all(guest: &Guest) -> Self {
         Self::of(guest, "all", 10)
@@ -65,7 +65,7 @@ impl Told {
 
     /// What stood out of one subject.
     fn remarks(&self, subject: &str) -> Vec<&str> {
-        let rows = self.0["tables"]["worth_a_look"].as_array();
+        let rows = self.0["tables"]["remarks"].as_array();
         let rows = rows.into_iter().flatten().filter(|row| row["subject"] == subject);
         rows.map(|row| row["words"].as_str().unwrap()).collect()
     }
@@ -74,8 +74,8 @@ impl Told {
 #[test]
 fn an_nvme_drive_answers_by_its_driver_and_by_commands() {
     let Some(guest) = guest() else { return };
-    let (told, name) = (Told::all(guest), guest.disk("first"));
-    told.all_are(
+    let (output, name) = (CommandRun::all(guest), guest.disk("first"));
+    output.all_are(
         "identity",
         &name,
         &[
@@ -87,9 +87,13 @@ fn an_nvme_drive_answers_by_its_driver_and_by_commands() {
         ],
     );
     assert!(
-        told.value("identity", &name, "firmware").as_str().unwrap().starts_with(|c: char| c.is_ascii_digit())
+        output
+            .value("identity", &name, "firmware")
+            .as_str()
+            .unwrap()
+            .starts_with(|c: char| c.is_ascii_digit())
     );
-    told.all_are(
+    output.all_are(
         "health",
         &name,
         &[
@@ -103,17 +107,18 @@ fn an_nvme_drive_answers_by_its_driver_and_by_commands() {
         ],
     );
     // The driver's own reading: it takes 273.15 from the drive's 323 K.
-    assert_eq!(told.value("health", &name, "temperature_c"), 49.85);
-    assert!(told.row("health", &name, "temperature_c")["origin"].as_str().unwrap().contains("hwmon"));
-    let written =
-        |told: &Told, name: &str| told.value("counts", name, "lifetime_bytes_written").as_u64().unwrap();
-    let (before, second) = (written(&told, &name), guest.disk("second"));
+    assert_eq!(output.value("health", &name, "temperature_c"), 49.85);
+    assert!(output.row("health", &name, "temperature_c")["origin"].as_str().unwrap().contains("hwmon"));
+    let written = |output: &CommandRun, name: &str| {
+        output.value("counts", name, "lifetime_bytes_written").as_u64().unwrap()
+    };
+    let (before, second) = (written(&output, &name), guest.disk("second"));
     assert!(before > 0, "the ext4 on it");
-    assert_eq!(before, written(&told, &second), "the whole drive is counted");
-    let after = written(&Told::of(guest, "after", 0), &second);
+    assert_eq!(before, written(&output, &second), "the whole drive is counted");
+    let after = written(&CommandRun::of(guest, "after", 0), &second);
     assert!(after > before + (4 << 20), "the sweep of its other namespace: {before} to {after}");
-    told.all_are("host_memory", &name, &[("wanted_bytes", json!(0)), ("given_bytes", json!(0))]);
-    told.all_are(
+    output.all_are("host_memory", &name, &[("wanted_bytes", json!(0)), ("given_bytes", json!(0))]);
+    output.all_are(
         "stack",
         &name,
         &[
@@ -125,12 +130,12 @@ fn an_nvme_drive_answers_by_its_driver_and_by_commands() {
         ],
     );
     let second = guest.disk("second");
-    told.all_are(
+    output.all_are(
         "stack",
         &second,
         &[("logical_block_bytes", json!(4096)), ("physical_block_bytes", json!(4096))],
     );
-    let serial = |name: &str| told.value("identity", name, "serial").as_str().unwrap().to_owned();
+    let serial = |name: &str| output.value("identity", name, "serial").as_str().unwrap().to_owned();
     assert_eq!(serial(&name), serial(&second), "two namespaces of one drive");
     assert_ne!(serial(&name), serial(&guest.disk("worn")));
     assert!(guest.files_hold_no("LN-NVME"), "serial numbers leave the guest as hashes alone");
@@ -139,8 +144,8 @@ fn an_nvme_drive_answers_by_its_driver_and_by_commands() {
 #[test]
 fn the_link_of_an_nvme_drive_is_read_part_by_part() {
     let Some(guest) = guest() else { return };
-    let (told, name) = (Told::all(guest), guest.disk("first"));
-    told.all_are(
+    let (output, name) = (CommandRun::all(guest), guest.disk("first"));
+    output.all_are(
         "link",
         &name,
         &[
@@ -152,7 +157,7 @@ fn the_link_of_an_nvme_drive_is_read_part_by_part() {
             ("queues", json!(2)),
         ],
     );
-    let hops: Vec<&Value> = told.0["tables"]["facts"]
+    let hops: Vec<&Value> = output.0["tables"]["facts"]
         .as_array()
         .unwrap()
         .iter()
@@ -160,32 +165,32 @@ fn the_link_of_an_nvme_drive_is_read_part_by_part() {
         .collect();
     let [drive, port] = &hops[..] else { panic!("a drive and the port above it: {hops:?}") };
     assert_eq!((&drive["value"], &port["value"]), (&json!(1), &json!(4)));
-    told.all_are("counts", &name, &[("pcie_corrected_errors", json!(0)), ("log_link_errors", json!(0))]);
-    assert!(told.remarks(&name).iter().all(|words| !words.contains("link")), "{:?}", told.remarks(&name));
+    output.all_are("counts", &name, &[("pcie_corrected_errors", json!(0)), ("log_link_errors", json!(0))]);
+    assert!(output.remarks(&name).iter().all(|words| !words.contains("link")), "{:?}", output.remarks(&name));
 }
 
 #[test]
 fn a_drive_that_warns_is_a_problem_and_its_zones_are_known() {
     let Some(guest) = guest() else { return };
-    let (told, name) = (Told::all(guest), guest.disk("worn"));
-    told.all_are(
+    let (output, name) = (CommandRun::all(guest), guest.disk("worn"));
+    output.all_are(
         "health",
         &name,
         &[("failing", json!(true)), ("warnings", json!("its reliability is degraded"))],
     );
-    told.all_are("zones", &name, &[("model", json!("host-managed")), ("zone_bytes", json!(4 << 20))]);
-    assert_eq!(told.0["verdicts"][0]["because"][0], format!("{name}: its reliability is degraded."));
+    output.all_are("zones", &name, &[("model", json!("host-managed")), ("zone_bytes", json!(4 << 20))]);
+    assert_eq!(output.0["verdicts"][0]["evidence"][0], format!("{name}: its reliability is degraded."));
     assert!(guest.text("sheet").starts_with(&format!("A drive says that it is failing\n  • {name}: ")));
 }
 
 #[test]
 fn sata_drives_answer_through_the_translation_of_scsi() {
     let Some(guest) = guest() else { return };
-    let (told, fast, spinning) = (Told::all(guest), guest.disk("fast"), guest.disk("spinning"));
+    let (output, fast, spinning) = (CommandRun::all(guest), guest.disk("fast"), guest.disk("spinning"));
     for (name, model, firmware, rpm) in
         [(&fast, "LN FAST", "1.5", 0), (&spinning, "LN SPINNING", "2.5", 7200)]
     {
-        told.all_are(
+        output.all_are(
             "identity",
             name,
             &[
@@ -198,8 +203,8 @@ fn sata_drives_answer_through_the_translation_of_scsi() {
                 ("virtual_by", json!("QEMU")),
             ],
         );
-        told.all_are("stack", name, &[("rotates", json!(rpm > 0)), ("scheduler", json!("mq-deadline"))]);
-        told.all_are(
+        output.all_are("stack", name, &[("rotates", json!(rpm > 0)), ("scheduler", json!("mq-deadline"))]);
+        output.all_are(
             "link",
             name,
             &[
@@ -210,19 +215,19 @@ fn sata_drives_answer_through_the_translation_of_scsi() {
             ],
         );
         // SMART READ DATA and READ THRESHOLDS, of which QEMU has seven attributes.
-        told.all_are("health", name, &[("failing", json!(false)), ("temperature_c", json!(31.0))]);
-        let attributes = told.value("health", name, "attributes").as_str().unwrap();
+        output.all_are("health", name, &[("failing", json!(false)), ("temperature_c", json!(31.0))]);
+        let attributes = output.value("health", name, "attributes").as_str().unwrap();
         assert!(attributes.contains("190 = ") && attributes.contains("(69/69/50)"), "{attributes}");
-        told.all_are("counts", name, &[("power_on_hours", json!(1)), ("reallocated_sectors", json!(0))]);
+        output.all_are("counts", name, &[("power_on_hours", json!(1)), ("reallocated_sectors", json!(0))]);
         // It does not announce the feature, so the question is not put, and the kernel has no failed command to log.
-        assert!(told.unknown("counts", name, "lifetime_bytes_written").contains("does not announce"));
+        assert!(output.unknown("counts", name, "lifetime_bytes_written").contains("does not announce"));
     }
-    told.all_are(
+    output.all_are(
         "stack",
         &fast,
         &[("physical_block_bytes", json!(4096)), ("write_cache", json!("write back"))],
     );
-    told.all_are(
+    output.all_are(
         "stack",
         &spinning,
         &[("physical_block_bytes", json!(512)), ("write_cache", json!("write through"))],
@@ -232,11 +237,11 @@ fn sata_drives_answer_through_the_translation_of_scsi() {
 }
 
 #[test]
-fn usb_is_told_by_its_driver_and_its_bridge_is_left_in_peace() {
+fn usb_is_reported_by_its_driver_and_its_bridge_is_left_in_peace() {
     let Some(guest) = guest() else { return };
-    let (told, stick, bridge) = (Told::all(guest), guest.disk("stick"), guest.disk("bridge"));
+    let (output, stick, bridge) = (CommandRun::all(guest), guest.disk("stick"), guest.disk("bridge"));
     for (name, driver, depth) in [(&stick, "usb-storage", 1), (&bridge, "uas", 14)] {
-        told.all_are(
+        output.all_are(
             "link",
             name,
             &[
@@ -247,110 +252,114 @@ fn usb_is_told_by_its_driver_and_its_bridge_is_left_in_peace() {
                 ("queue_depth", json!(depth)),
             ],
         );
-        assert!(told.unknown("health", name, "failing").contains("bridge"));
+        assert!(output.unknown("health", name, "failing").contains("bridge"));
         // Neither says whether it turns; that the kernel then takes it for a disk is no knowledge.
-        assert!(told.unknown("stack", name, "rotates").contains("does not say"));
-        assert!(told.row("identity", name, "rotation_rpm")["value"].is_null());
+        assert!(output.unknown("stack", name, "rotates").contains("does not say"));
+        assert!(output.row("identity", name, "rotation_rpm")["value"].is_null());
         assert_eq!(
-            told.row("log", name, "lines")["value"],
+            output.row("log", name, "lines")["value"],
             "none",
             "nothing that the kernel says of every controller"
         );
     }
-    assert_eq!(told.value("identity", &bridge, "model"), "LN BRIDGE");
-    told.all_are("stack", &stick, &[("takes_trim", json!(false)), ("provisioning_mode", json!("full"))]);
-    told.all_are("stack", &bridge, &[("takes_trim", json!(true)), ("provisioning_mode", json!("unmap"))]);
-    assert!(told.remarks(&stick).iter().any(|words| words.contains("one command at a time")));
+    assert_eq!(output.value("identity", &bridge, "model"), "LN BRIDGE");
+    output.all_are("stack", &stick, &[("takes_trim", json!(false)), ("provisioning_mode", json!("full"))]);
+    output.all_are("stack", &bridge, &[("takes_trim", json!(true)), ("provisioning_mode", json!("unmap"))]);
+    assert!(output.remarks(&stick).iter().any(|words| words.contains("one command at a time")));
 }
 
 #[test]
 fn disks_of_a_hypervisor_are_known_as_such_by_either_driver() {
     let Some(guest) = guest() else { return };
-    let (told, disk, volume) = (Told::all(guest), guest.disk("virtual"), guest.disk("volume"));
+    let (output, disk, volume) = (CommandRun::all(guest), guest.disk("virtual"), guest.disk("volume"));
     for (name, driver) in [(&disk, "virtio_blk"), (&volume, "virtio_scsi")] {
-        told.all_are("identity", name, &[("virtual_by", json!("virtio")), ("capacity_bytes", json!(BYTES))]);
-        told.all_are("link", name, &[("driver", json!(driver))]);
+        output.all_are(
+            "identity",
+            name,
+            &[("virtual_by", json!("virtio")), ("capacity_bytes", json!(BYTES))],
+        );
+        output.all_are("link", name, &[("driver", json!(driver))]);
         assert!(
-            told.remarks(name).iter().any(|words| words.contains("virtual disk")),
+            output.remarks(name).iter().any(|words| words.contains("virtual disk")),
             "{:?}",
-            told.remarks(name)
+            output.remarks(name)
         );
     }
-    assert!(told.unknown("health", &disk, "failing").contains("virtual disk"));
-    told.all_are(
+    assert!(output.unknown("health", &disk, "failing").contains("virtual disk"));
+    output.all_are(
         "identity",
         &volume,
         &[("model", json!("LN VOLUME")), ("rotation_rpm", json!(0)), ("knows_trim", json!(true))],
     );
-    told.all_are("stack", &volume, &[("provisioning_mode", json!("unmap")), ("rotates", json!(false))]);
-    let machine = told.value("machine", "", "virtual_machine").as_str().unwrap();
+    output.all_are("stack", &volume, &[("provisioning_mode", json!("unmap")), ("rotates", json!(false))]);
+    let machine = output.value("machine", "", "virtual_machine").as_str().unwrap();
     assert!(machine.starts_with("QEMU Standard PC"), "{machine}");
 }
 
 #[test]
 fn a_bad_sector_behind_a_raid_controller_stands_in_the_log() {
     let Some(guest) = guest() else { return };
-    let (told, name) = (Told::all(guest), guest.disk("sas"));
-    told.all_are(
+    let (output, name) = (CommandRun::all(guest), guest.disk("sas"));
+    output.all_are(
         "identity",
         &name,
         &[("model", json!("LN SAS")), ("firmware", json!("3.5")), ("rotation_rpm", json!(10_000))],
     );
-    told.all_are("link", &name, &[("bus", json!("scsi")), ("driver", json!("megaraid_sas"))]);
-    told.all_are(
+    output.all_are("link", &name, &[("bus", json!("scsi")), ("driver", json!("megaraid_sas"))]);
+    output.all_are(
         "counts",
         &name,
         &[("log_io_errors", json!(1)), ("log_timeouts", json!(0)), ("log_resets", json!(0))],
     );
-    let failing = told.unknown("health", &name, "failing");
+    let failing = output.unknown("health", &name, "failing");
     let words = ["smartctl could not ask it", "smartctl does not say"];
     assert!(words.iter().any(|words| failing.contains(words)), "its program was asked: {failing}");
-    let lines = told.value("log", &name, "lines").as_str().unwrap();
+    let lines = output.value("log", &name, "lines").as_str().unwrap();
     assert!(lines.contains(&format!("I/O error, dev {name}, sector {BAD_SECTOR}")), "{lines}");
-    assert_eq!(told.value("counts", &guest.disk("fast"), "log_io_errors"), 0, "it is another's");
+    assert_eq!(output.value("counts", &guest.disk("fast"), "log_io_errors"), 0, "it is another's");
 }
 
 #[test]
 fn a_card_tells_its_own_words() {
     let Some(guest) = guest() else { return };
-    let (told, name) = (Told::all(guest), guest.disk("card"));
-    told.all_are(
+    let (output, name) = (CommandRun::all(guest), guest.disk("card"));
+    output.all_are(
         "card",
         &name,
         &[
             ("kind", json!("SD")),
             ("name", json!("QEMU!")),
             ("maker", json!(0xAA)),
-            ("made", json!("02/2006")),
+            ("manufacture_date", json!("02/2006")),
             ("allocation_unit_bytes", json!(512 << 10)),
             ("timing", json!("sd high-speed")),
         ],
     );
-    told.all_are("link", &name, &[("bus", json!("MMC")), ("driver", json!("mmcblk"))]);
-    told.all_are("health", &name, &[("read_only", json!(false))]);
+    output.all_are("link", &name, &[("bus", json!("MMC")), ("driver", json!("mmcblk"))]);
+    output.all_are("health", &name, &[("read_only", json!(false))]);
 }
 
 #[test]
 fn a_folder_is_followed_down_to_its_drive() {
     let Some(guest) = guest() else { return };
-    let discards = Told::of(guest, "discards", 0);
+    let discards = CommandRun::of(guest, "discards", 0);
     assert_eq!(discards.layers(), ["/mnt/discards", &guest.disk("first")]);
     discards.all_are(
         "file_system",
         "/mnt/discards",
-        &[("kind", json!("ext4")), ("at_once", json!(true)), ("options", json!("rw, noatime, discard"))],
+        &[("kind", json!("ext4")), ("immediate", json!(true)), ("options", json!("rw, noatime, discard"))],
     );
-    let (plain, fast) = (Told::of(guest, "plain", 0), guest.disk("fast"));
+    let (plain, fast) = (CommandRun::of(guest, "plain", 0), guest.disk("fast"));
     let part = format!("{fast}1");
     assert_eq!(plain.layers(), ["/mnt/plain", &part, &fast]);
-    plain.all_are("file_system", "/mnt/plain", &[("at_once", json!(false))]);
+    plain.all_are("file_system", "/mnt/plain", &[("immediate", json!(false))]);
     plain.all_are(
         "stack",
         &part,
         &[("start_bytes", json!(63 * 512)), ("alignment_offset_bytes", json!(512))],
     );
     assert_eq!(plain.remarks(&part), ["It starts 512 bytes off the drive's own blocks (alignment_offset)."]);
-    let aligned = Told::of(guest, "spinning", 0);
+    let aligned = CommandRun::of(guest, "spinning", 0);
     aligned.all_are("stack", &format!("{}1", guest.disk("spinning")), &[("start_bytes", json!(1 << 20))]);
     assert!(aligned.remarks(&format!("{}1", guest.disk("spinning"))).is_empty());
     // The image on it is a file of 16 MiB.
@@ -371,14 +380,14 @@ fn the_timer_of_the_distribution_trims_what_stands_in_its_table() {
         ("plain", true, "it is listed in /etc/fstab"),
         ("spinning", false, "the timer trims what /etc/fstab lists, and /mnt/spinning is not in it"),
     ] {
-        Told::of(guest, name, 0).all_are(
+        CommandRun::of(guest, name, 0).all_are(
             "file_system",
             &format!("/mnt/{name}"),
             &[
                 ("timer_present", json!(true)),
                 ("timer_enabled", json!(true)),
                 ("timer_covers", json!(covers)),
-                ("timer_covers_because", json!(because)),
+                ("timer_coverage_reason", json!(because)),
             ],
         );
     }
@@ -387,29 +396,29 @@ fn the_timer_of_the_distribution_trims_what_stands_in_its_table() {
 #[test]
 fn a_file_in_a_loop_is_followed_into_the_file_system_that_holds_it() {
     let Some(guest) = guest() else { return };
-    let (told, fast) = (Told::of(guest, "loop", 0), guest.disk("fast"));
+    let (output, fast) = (CommandRun::of(guest, "loop", 0), guest.disk("fast"));
     let part = format!("{fast}1");
-    assert_eq!(told.layers(), ["/mnt/loop", "loop0", "/mnt/plain", &part, &fast]);
-    told.all_are("stack", "loop0", &[("label", json!("/mnt/plain/image")), ("takes_trim", json!(true))]);
-    told.all_are("file_system", "/mnt/loop", &[("kind", json!("ext4")), ("at_once", json!(true))]);
-    told.all_are("identity", &fast, &[("model", json!("LN FAST"))]);
-    assert_eq!(told.remarks(&part).len(), 1, "the misaligned partition below");
+    assert_eq!(output.layers(), ["/mnt/loop", "loop0", "/mnt/plain", &part, &fast]);
+    output.all_are("stack", "loop0", &[("label", json!("/mnt/plain/image")), ("takes_trim", json!(true))]);
+    output.all_are("file_system", "/mnt/loop", &[("kind", json!("ext4")), ("immediate", json!(true))]);
+    output.all_are("identity", &fast, &[("model", json!("LN FAST"))]);
+    assert_eq!(output.remarks(&part).len(), 1, "the misaligned partition below");
 }
 
 #[test]
 fn encryption_on_a_volume_is_seen_layer_by_layer_and_blocks_trim() {
     let Some(guest) = guest() else { return };
-    let (told, volume) = (Told::of(guest, "locked", 0), guest.disk("volume"));
-    assert_eq!(told.layers(), ["/mnt/locked", "dm-1", "dm-0", &volume]);
-    told.all_are(
+    let (output, volume) = (CommandRun::of(guest, "locked", 0), guest.disk("volume"));
+    assert_eq!(output.layers(), ["/mnt/locked", "dm-1", "dm-0", &volume]);
+    output.all_are(
         "stack",
         "dm-1",
         &[("label", json!("locked")), ("takes_trim", json!(false)), ("options", json!("no_read_workqueue"))],
     );
-    told.all_are("stack", "dm-0", &[("label", json!("vg-data")), ("takes_trim", json!(true))]);
-    told.all_are("file_system", "/mnt/locked", &[("at_once", json!(true))]);
+    output.all_are("stack", "dm-0", &[("label", json!("vg-data")), ("takes_trim", json!(true))]);
+    output.all_are("file_system", "/mnt/locked", &[("immediate", json!(true))]);
     assert_eq!(
-        told.remarks("dm-1"),
+        output.remarks("dm-1"),
         [
             "TRIM gets no further than this encryption (dm-crypt), so that no drive below is told what is free."
         ]
@@ -418,10 +427,10 @@ fn encryption_on_a_volume_is_seen_layer_by_layer_and_blocks_trim() {
 }
 
 #[test]
-fn who_may_ask_nothing_is_told_why() {
+fn who_may_ask_nothing_learns_why() {
     let Some(guest) = guest() else { return };
-    let (told, first, fast) = (Told::of(guest, "nobody", 0), guest.disk("first"), guest.disk("fast"));
-    assert_eq!(told.value("machine", "", "root"), false);
+    let (output, first, fast) = (CommandRun::of(guest, "nobody", 0), guest.disk("first"), guest.disk("fast"));
+    assert_eq!(output.value("machine", "", "root"), false);
     for (section, name, fact) in [
         ("health", &first, "failing"),
         ("health", &first, "used_percent"),
@@ -432,18 +441,22 @@ fn who_may_ask_nothing_is_told_why() {
         ("log", &first, "lines"),
         ("health", &guest.disk("sas"), "failing"),
     ] {
-        assert!(told.unknown(section, name, fact).contains("takes root"), "{section} {name} {fact}");
-        assert_eq!(told.row(section, name, fact)["help"], "run it as root");
+        assert!(output.unknown(section, name, fact).contains("takes root"), "{section} {name} {fact}");
+        assert_eq!(output.row(section, name, fact)["help"], "run it as root");
     }
     // What anybody may know, an ordinary user knows: ATA's own page is kept by the kernel for all.
-    told.all_are("identity", &first, &[("model", json!("QEMU NVMe Ctrl"))]);
-    told.all_are("identity", &fast, &[("model", json!("LN FAST")), ("rotation_rpm", json!(0))]);
-    told.all_are("link", &first, &[("ceiling_bytes_per_s", json!(250_000_000))]);
-    assert_eq!(told.value("health", &first, "temperature_c"), 49.85, "by the driver, which takes no rights");
-    let verdict = told.0["verdicts"].as_array().unwrap().last().unwrap();
+    output.all_are("identity", &first, &[("model", json!("QEMU NVMe Ctrl"))]);
+    output.all_are("identity", &fast, &[("model", json!("LN FAST")), ("rotation_rpm", json!(0))]);
+    output.all_are("link", &first, &[("ceiling_bytes_per_s", json!(250_000_000))]);
+    assert_eq!(
+        output.value("health", &first, "temperature_c"),
+        49.85,
+        "by the driver, which takes no rights"
+    );
+    let verdict = output.0["verdicts"].as_array().unwrap().last().unwrap();
     assert_eq!(verdict["standing"], "undecided");
     assert_eq!(verdict["caveats"][0], "No drive told its health: asking for it takes root.");
-    let locked = Told::of(guest, "nobody-locked", 0);
+    let locked = CommandRun::of(guest, "nobody-locked", 0);
     assert!(locked.unknown("stack", "dm-1", "options").contains("takes root"));
 }
 

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use likenew_core::cure::Became;
-use likenew_core::fault::Fault;
-use likenew_core::outlook::Deed;
+use likenew_core::feasibility::ActionKind;
+use likenew_core::fix::ReadBackCounts;
+use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent, Loss, UnusedSpace};
 use likenew_real::drive_lock::Locks;
 use likenew_real::erase::discard::discard;
@@ -33,45 +33,47 @@ fn a_step() {
     let agreement = Agreement { id: variable("LIKENEW_ID"), destroy };
     let answer = match take(&step, Path::new(&device), &agreement) {
         Ok(answer) => answer,
-        Err(Fault::Refused(text)) => json!({ "refused": text }),
-        Err(fault) => json!({ "fault": fault.to_string() }),
+        Err(LabError::Refused(text)) => json!({ "refused": text }),
+        Err(lab_error) => json!({ "fault": lab_error.to_string() }),
     };
     println!("\n{ANSWER}{answer}");
 }
 
-fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, Fault> {
+fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, LabError> {
     Ok(match step {
         "discard" => {
             let consent = Consent::to_overwrite(device, agreement)?;
             let before = Samples::read(&consent, SAMPLES)?;
             let came = discard(&consent, |_, _| true)?;
-            let became = before.became(&Samples::read(&consent, SAMPLES)?);
+            let read_back = before.compare(&Samples::read(&consent, SAMPLES)?);
             json!({
-                "asked": came.bytes_asked, "done": came.bytes_done, "counted": came.bytes_counted,
-                "refusals": came.refused.len(), "became": counts(became),
+                "bytes_asked": came.bytes_asked, "done": came.bytes_done, "bytes_counted": came.bytes_counted,
+                "refusals": came.refusals.len(), "read_back": counts(read_back),
             })
         }
         "format" | "format-key" => {
             let erase = if step == "format" { Erase::UserData } else { Erase::Key };
             let consent = Consent::to_overwrite(device, agreement)?;
-            let plan = FormatPlan::of(&consent, erase)?;
+            let plan = FormatPlan::inspect(&consent, erase)?;
             let before = Samples::read(&consent, SAMPLES)?;
             let formatted = plan.carry_out(&consent)?;
-            let became = before.became(&Samples::read(&consent, SAMPLES)?);
+            let read_back = before.compare(&Samples::read(&consent, SAMPLES)?);
             json!({
-                "plan": plan.in_words(), "as_before": formatted.is_as_before, "became": counts(became),
+                "plan": plan.text(), "as_before": formatted.is_as_before, "read_back": counts(read_back),
             })
         }
         "lock" => {
             let lock = Locks::system().take(&[device])?;
-            let again = Locks::system().take(&[device]).err().map(|fault| fault.to_string());
+            let again = Locks::system().take(&[device]).err().map(|lab_error| lab_error.to_string());
             json!({ "drives": lock.drives(), "again": again })
         }
         "preconditions" => {
-            let (name, found) = preconditions(device, Deed::NvmeFormat)?.remove(0);
-            let format = require(device, &found, Deed::NvmeFormat).err().map(|fault| fault.to_string());
-            let discard = preconditions(device, Deed::Discard)?.remove(0).1;
-            let discard = require(device, &discard, Deed::Discard).err().map(|fault| fault.to_string());
+            let (name, found) = preconditions(device, ActionKind::NvmeFormat)?.remove(0);
+            let format =
+                require(device, &found, ActionKind::NvmeFormat).err().map(|lab_error| lab_error.to_string());
+            let discard = preconditions(device, ActionKind::Discard)?.remove(0).1;
+            let discard =
+                require(device, &discard, ActionKind::Discard).err().map(|lab_error| lab_error.to_string());
             json!({ "name": name, "format": format, "discard": discard })
         }
         "unused" => {
@@ -79,16 +81,16 @@ fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, Fault
             json!({ "table": space.table, "bytes": space.bytes(), "id": space.id.text })
         }
         "instructions" => {
-            let found = preconditions(device, Deed::AtaSecureErase)?.remove(0).1;
+            let found = preconditions(device, ActionKind::AtaSecureErase)?.remove(0).1;
             json!({ "security": format!("{:?}", found.iter().find(|found| found.name == "security")) })
         }
         other => panic!("no step {other}; {:?}", Loss::at(device)),
     })
 }
 
-fn counts(became: Became) -> Value {
-    let Became { same, blank, other, unreadable, empty } = became;
-    json!({ "same": same, "blank": blank, "other": other, "unreadable": unreadable, "empty": empty })
+fn counts(read_back: ReadBackCounts) -> Value {
+    let ReadBackCounts { same, blank, changed, unreadable, empty } = read_back;
+    json!({ "same": same, "blank": blank, "changed": changed, "unreadable": unreadable, "empty": empty })
 }
 
 #[track_caller]
@@ -156,12 +158,12 @@ fn a_discard_reaches_every_kind_of_drive() {
     let Some(guest) = guest() else { return };
     for name in ["nvme", "sata", "scsi", "virtio"] {
         let came = answer(guest, &format!("discard-{name}"));
-        assert_eq!((&came["asked"], &came["done"]), (&json!(BYTES), &json!(BYTES)), "{name}: {came}");
-        assert_eq!((&came["counted"], &came["refusals"]), (&json!(BYTES), &json!(0)), "{name}: {came}");
+        assert_eq!((&came["bytes_asked"], &came["done"]), (&json!(BYTES), &json!(BYTES)), "{name}: {came}");
+        assert_eq!((&came["bytes_counted"], &came["refusals"]), (&json!(BYTES), &json!(0)), "{name}: {came}");
         // 12 of 64 MiB held data, and QEMU frees them in its image, which reads as zeros.
-        let became = &came["became"];
-        assert!(became["blank"].as_u64().unwrap() >= SAMPLES / 8, "{name}: {came}");
-        assert_eq!((&became["same"], &became["unreadable"]), (&json!(0), &json!(0)), "{name}: {came}");
+        let read_back = &came["read_back"];
+        assert!(read_back["blank"].as_u64().unwrap() >= SAMPLES / 8, "{name}: {came}");
+        assert_eq!((&read_back["same"], &read_back["unreadable"]), (&json!(0), &json!(0)), "{name}: {came}");
     }
 }
 
@@ -171,24 +173,24 @@ fn a_namespace_is_formatted_as_it_was() {
     let format = answer(guest, "format");
     assert_eq!(format["as_before"], true, "{format}");
     assert!(format["plan"].as_str().unwrap().contains("namespace 2, erase of user data"), "{format}");
-    assert!(format["became"]["blank"].as_u64().unwrap() >= SAMPLES / 8, "{format}");
+    assert!(format["read_back"]["blank"].as_u64().unwrap() >= SAMPLES / 8, "{format}");
     refused(guest, "format-key", &["can not erase by its key", "take the erase of user data"]);
 }
 
 #[test]
-fn what_stands_against_a_step_is_said_before_it() {
+fn objections_to_a_step_are_printed_before_it() {
     let Some(guest) = guest() else { return };
-    let why = |document: &Value, rung: &str| {
-        let ladder = document["tables"]["ladder"].as_array().unwrap();
-        let row = ladder.iter().find(|row| row["rung"] == rung).unwrap();
-        row["not_taken_because"].as_str().unwrap().to_owned()
+    let reason = |document: &Value, step: &str| {
+        let step_plan = document["tables"]["step_plan"].as_array().unwrap();
+        let row = step_plan.iter().find(|row| row["step"] == step).unwrap();
+        row["not_run_reason"].as_str().unwrap().to_owned()
     };
     let worn = guest.document("dry-worn", 0);
-    assert!(why(&worn, "refresh").contains("its reliability is degraded; copy what matters"), "{worn:#}");
+    assert!(reason(&worn, "refresh").contains("its reliability is degraded; copy what matters"), "{worn:#}");
     assert_eq!(worn["bytes_written"], 0);
     let folder = guest.document("dry-folder", 0);
-    assert!(why(&folder, "refresh").contains("only says what could be done"), "{folder:#}");
-    assert!(why(&folder, "discard-unused").contains("partitions cover all"), "{folder:#}");
+    assert!(reason(&folder, "refresh").contains("only says what could be done"), "{folder:#}");
+    assert!(reason(&folder, "discard-unused").contains("partitions cover all"), "{folder:#}");
 }
 
 #[test]
@@ -199,7 +201,7 @@ fn a_drive_that_has_formatted_itself_is_checked_before_and_after() {
     let document = guest.document("formatted", code);
     let verdict = &document["verdicts"][0];
     assert!(verdict["claim"].as_str().unwrap().starts_with("The drive's own format"), "{document:#}");
-    let because = verdict["because"].to_string();
+    let because = verdict["evidence"].to_string();
     assert!(
         because.contains("places that had held something") && !because.contains("still give"),
         "{because}"

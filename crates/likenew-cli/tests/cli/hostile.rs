@@ -35,9 +35,9 @@ fn run(sandbox: &Sandbox, arguments: &[String]) -> (Option<i32>, String, Duratio
     command
         .env("XDG_DATA_HOME", sandbox.work().join("data"))
         .env("XDG_STATE_HOME", sandbox.work().join("state"));
-    let began = Instant::now();
+    let started_at = Instant::now();
     let out = command.stdin(std::process::Stdio::null()).output().unwrap();
-    (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned(), began.elapsed())
+    (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned(), started_at.elapsed())
 }
 
 /// Every flag of every command that plans a measurement and takes a value, as the help lists them.
@@ -77,20 +77,21 @@ fn objection(sandbox: &Sandbox, command: &str, flag: &str, value: &str) -> Optio
     if command == "replay" {
         arguments.extend(["--trace".into(), "day.csv".into()]);
     }
-    let (code, said, took) = run(sandbox, &arguments);
+    let (code, message, elapsed) = run(sandbox, &arguments);
     let name = flag.trim_start_matches('-');
     // What a plan calls it is its flag with other dashes.
-    let is_named = said.contains(name) || said.contains(&name.replace('-', "_")) || said.contains(value);
-    let why = match code {
-        _ if said.contains("panicked") => "it panics",
+    let is_named =
+        message.contains(name) || message.contains(&name.replace('-', "_")) || message.contains(value);
+    let reason = match code {
+        _ if message.contains("panicked") => "it panics",
         Some(0 | 3) => {
-            return (took > Duration::from_secs(20)).then(|| format!("{arguments:?} took {took:?}"));
+            return (elapsed > Duration::from_secs(20)).then(|| format!("{arguments:?} took {elapsed:?}"));
         }
         Some(2) if is_named => return None,
         Some(2) => "the message names neither the flag nor its value",
         _ => "it ends in another way than by refusing it",
     };
-    Some(format!("{arguments:?}: {why} ({code:?}): {said}"))
+    Some(format!("{arguments:?}: {reason} ({code:?}): {message}"))
 }
 
 fn sandbox() -> Sandbox {
@@ -153,9 +154,9 @@ fn what_is_no_file_or_too_large_a_one_is_refused() {
         ("apps sim:tiny-flash --app large.toml", "larger than 1 MiB"),
     ] {
         let split: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
-        let (code, said, took) = run(&sandbox, &split);
-        assert!(matches!(code, Some(1 | 2)) && said.contains(reason), "{arguments}: {code:?} {said}");
-        assert!(took < Duration::from_secs(20), "{arguments}: {took:?}");
+        let (code, message, elapsed) = run(&sandbox, &split);
+        assert!(matches!(code, Some(1 | 2)) && message.contains(reason), "{arguments}: {code:?} {message}");
+        assert!(elapsed < Duration::from_secs(20), "{arguments}: {elapsed:?}");
     }
     sandbox.run(&["bench", "sim:tiny-flash", "--time", "1ms"]);
     for file in ["plan.toml", "machine.json", "segments.jsonl"] {
@@ -168,8 +169,11 @@ fn what_is_no_file_or_too_large_a_one_is_refused() {
         }
         std::fs::remove_file(run_folder.join(file)).unwrap();
         std::os::unix::fs::symlink("/dev/zero", run_folder.join(file)).unwrap();
-        let (code, said, _) = run(&sandbox, &["judge".into(), file.into()]);
-        assert!(code == Some(1) && said.contains(file) && said.contains("it is a device"), "{file}: {said}");
+        let (code, message, _) = run(&sandbox, &["judge".into(), file.into()]);
+        assert!(
+            code == Some(1) && message.contains(file) && message.contains("it is a device"),
+            "{file}: {message}"
+        );
     }
 }
 
@@ -184,10 +188,10 @@ fn a_run_whose_numbers_cannot_have_been_measured_is_refused_by_file_and_line() {
     let judge = || run(&sandbox, &["judge".into(), kept.display().to_string()]);
     assert_eq!(judge().0, Some(0));
     let second = whole.lines().nth(1).expect("a bench has several workloads");
-    for (key, value, why) in [
-        ("began", "9223372036854775807", "no clock reads more than 70 years"),
-        ("began", "18446744073709551615", "no clock reads more than 70 years"),
-        ("ended", "0", "not in the order of time"),
+    for (key, value, reason) in [
+        ("started_at", "9223372036854775807", "no clock reads more than 70 years"),
+        ("started_at", "18446744073709551615", "no clock reads more than 70 years"),
+        ("ended_at", "0", "not in the order of time"),
         ("busy", "9223372036854775808", "no clock reads more than 70 years"),
         ("ios", "18446744073709551615", "ios is 18446744073709551615, and can be at most"),
         ("bytes", "1152921504606846977", "bytes is 1152921504606846977, and can be at most"),
@@ -202,15 +206,18 @@ fn a_run_whose_numbers_cannot_have_been_measured_is_refused_by_file_and_line() {
         let digits = second[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
         let damaged = format!("{}{value}{}", &second[..at], &second[at + digits..]);
         std::fs::write(&file, whole.replacen(second, &damaged, 1)).unwrap();
-        let (code, said, _) = judge();
-        assert_eq!(code, Some(1), "{key}{value}: {said}");
-        assert!(said.contains("segments.jsonl, line 2,") && said.contains(why), "{key}{value}: {said}");
+        let (code, message, _) = judge();
+        assert_eq!(code, Some(1), "{key}{value}: {message}");
+        assert!(
+            message.contains("segments.jsonl, line 2,") && message.contains(reason),
+            "{key}{value}: {message}"
+        );
     }
     std::fs::write(&file, &whole).unwrap();
     let at = described.find("\"capacity_bytes\": ").expect("a machine says how large its drive is") + 18;
     let digits = described[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
     let damaged = format!("{}18446744073709551615{}", &described[..at], &described[at + digits..]);
     std::fs::write(&machine, damaged).unwrap();
-    let (code, said, _) = judge();
-    assert!(code == Some(1) && said.contains("capacity_bytes is 18446744073709551615"), "{said}");
+    let (code, message, _) = judge();
+    assert!(code == Some(1) && message.contains("capacity_bytes is 18446744073709551615"), "{message}");
 }

@@ -66,9 +66,9 @@ fn start_filling_in(sandbox: &Sandbox, folder: &Path) -> std::process::Child {
         "--reserve",
         "64MiB",
     ]);
-    let (began, scratch) = (Instant::now(), folder.join("likenew-scratch"));
+    let (started_at, scratch) = (Instant::now(), folder.join("likenew-scratch"));
     while !scratch.is_dir() || names(&scratch).len() < 3 {
-        assert!(began.elapsed() < Duration::from_secs(30), "nothing was written in half a minute");
+        assert!(started_at.elapsed() < Duration::from_secs(30), "nothing was written in half a minute");
         std::thread::sleep(Duration::from_millis(5));
     }
     child
@@ -181,7 +181,7 @@ fn an_existing_file_is_read_and_never_written() {
     for refused in [&bench("photo.raw", &["--op", "write"])[..], &["fill", "photo.raw"]] {
         sandbox.run(refused).code(3).says("nothing was changed");
     }
-    let plan = "procedure = 'run'\n[[options.workload]]\nname = 'w'\nuntil.ops = 1\n[[options.workload.stream]]\nop = 'write'\nsize = '4k'\nplace.forward = 'whole'\npace.closed.depth = 1";
+    let plan = "procedure = 'run'\n[[options.workload]]\nname = 'w'\nuntil.ops = 1\n[[options.workload.stream]]\nop = 'write'\nsize = '4k'\npattern.sequential = 'whole'\narrival.closed.depth = 1";
     std::fs::write(sandbox.work().join("write.toml"), plan).unwrap();
     sandbox.run(&["run", "write.toml", "photo.raw"]).code(3);
     assert!(std::fs::read(&photo).unwrap() == content, "the file is as it was");

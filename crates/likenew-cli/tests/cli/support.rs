@@ -46,8 +46,8 @@ impl Sandbox {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(&mut self.command(arguments))
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(&mut self.command(arguments))
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
@@ -56,9 +56,9 @@ impl Sandbox {
 }
 
 /// What a command came to.
-pub(crate) struct Ran(Output);
+pub(crate) struct CommandOutput(Output);
 
-impl Ran {
+impl CommandOutput {
     pub(crate) fn of(command: &mut Command) -> Self {
         Self(command.output().unwrap())
     }

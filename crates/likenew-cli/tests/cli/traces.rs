@@ -21,14 +21,14 @@ fn a_trace_is_surveyed_and_stays_the_same_in_our_own_form() {
         sandbox.run(&["import", "trace", "web_0.csv", "--to", "web.csv.zst", "--json", "-"]).code(0).json();
     assert_eq!((&first["format"], &first["volume"]), (&"msr".into(), &"web_0".into()));
     assert_eq!(first["survey"]["read"], serde_json::json!({"ios": 2, "bytes": 8192}));
-    assert_eq!(first["survey"]["recorded"]["waiting_ns"], 138_100);
-    let own = sandbox.run(&["import", "trace", "web.csv.zst", "--json", "own.json"]);
-    own.code(0).says("(likenew, Zstandard)");
-    let own = std::fs::read_to_string(sandbox.work().join("own.json")).unwrap();
-    let own: serde_json::Value = serde_json::from_str(&own).unwrap();
-    assert_eq!(own["survey"], first["survey"], "the form changed and nothing else");
-    assert_eq!(own["head"], serde_json::json!({"name": "web_0", "imported_from": "msr"}));
-    assert_eq!(own["notes"], serde_json::json!([]));
+    assert_eq!(first["survey"]["latency"]["waiting_ns"], 138_100);
+    let import = sandbox.run(&["import", "trace", "web.csv.zst", "--json", "own.json"]);
+    import.code(0).says("(likenew, Zstandard)");
+    let converted = std::fs::read_to_string(sandbox.work().join("own.json")).unwrap();
+    let converted: serde_json::Value = serde_json::from_str(&converted).unwrap();
+    assert_eq!(converted["survey"], first["survey"], "the form changed and nothing else");
+    assert_eq!(converted["head"], serde_json::json!({"name": "web_0", "imported_from": "msr"}));
+    assert_eq!(converted["notes"], serde_json::json!([]));
     sandbox
         .run(&["import", "trace", "web.csv.zst", "--to", "web.iolog"])
         .code(0)
@@ -66,9 +66,9 @@ fn nothing_is_overwritten_and_nothing_half_made_is_left() {
 }
 
 #[test]
-fn what_is_no_trace_is_told_what_it_is() {
+fn what_is_no_trace_is_named_as_what_it_is() {
     let sandbox = sandbox();
-    for (name, text, code, said) in [
+    for (name, text, code, message) in [
         ("empty", "", 2, "empty is empty"),
         ("page", "<html>", 2, "page is no trace that is known here"),
         ("header", "Timestamp,Offset,Size,IOType,VolumeID\n", 1, "the trace holds no I/O"),
@@ -80,7 +80,7 @@ fn what_is_no_trace_is_told_what_it_is() {
         ),
     ] {
         std::fs::write(sandbox.work().join(name), text).unwrap();
-        sandbox.run(&["import", "trace", name]).code(code).says(said);
+        sandbox.run(&["import", "trace", name]).code(code).says(message);
     }
     sandbox.run(&["import", "trace", "two", "--volume", "web_1"]).code(0).says("volume web_1");
     sandbox

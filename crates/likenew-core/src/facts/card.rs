@@ -9,27 +9,27 @@ use super::Fact;
 #[serde(default)]
 pub struct Card {
     /// `SD` or `MMC`.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub kind: Fact<String>,
     /// Product name.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub name: Fact<String>,
     /// Number of the maker.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub maker: Fact<u32>,
     /// Number of who the maker made it for.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub maker_for: Fact<u32>,
     /// Month and year in which it was made.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
-    pub made: Fact<String>,
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub manufacture_date: Fact<String>,
     /// What it likes to be erased and written in: the allocation unit of an SD card.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocation_unit_bytes: Fact<u64>,
     /// Whether it takes several commands at once.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues_commands: Fact<bool>,
     /// How it is clocked: `sd high speed`, `mmc HS200` …
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timing: Fact<String>,
 }

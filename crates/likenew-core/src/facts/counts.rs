@@ -10,7 +10,7 @@ macro_rules! counts {
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Counts {
-            $($(#[$doc])* #[serde(skip_serializing_if = "Fact::is_unasked")] pub $name: Fact<u64>,)*
+            $($(#[$doc])* #[serde(skip_serializing_if = "Fact::is_not_queried")] pub $name: Fact<u64>,)*
         }
 
         impl Counts {
@@ -108,10 +108,10 @@ counts! {
 
 fn difference(now: &Fact<u64>, then: &Fact<u64>) -> Fact<u64> {
     match (now, then.get()) {
-        (Fact::Known { value, origin }, Some(earlier)) => {
-            Fact::known(if *value >= earlier { value - earlier } else { *value }, origin.clone())
+        (Fact::Value { value, origin }, Some(earlier)) => {
+            Fact::new(if *value >= earlier { value - earlier } else { *value }, origin.clone())
         }
-        (Fact::Known { origin, .. }, None) => Fact::unknown("it was not known before", origin.clone()),
+        (Fact::Value { origin, .. }, None) => Fact::unknown("it was not known before", origin.clone()),
         (other, _) => other.clone(),
     }
 }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn only_what_both_readings_know_has_a_difference() {
-        let known = |value| Fact::known(value, "log");
+        let known = |value| Fact::new(value, "log");
         let before = Counts { crc_errors: known(3), power_cycles: known(9), ..Counts::default() };
         let after = Counts {
             crc_errors: known(5),
@@ -132,8 +132,8 @@ mod tests {
         };
         let since = after.since(&before);
         assert_eq!((since.crc_errors.get(), since.power_cycles.get()), (Some(2), Some(2)));
-        assert!(since.media_errors.why().is_some() && since.reads.is_unasked());
-        assert_eq!(before.since(&after).media_errors, Fact::Unasked);
+        assert!(since.media_errors.reason().is_some() && since.reads.is_not_queried());
+        assert_eq!(before.since(&after).media_errors, Fact::NotQueried);
         assert_eq!(since.each().filter(|(_, count)| count.value().is_some()).count(), 2);
     }
 }

@@ -9,12 +9,12 @@ use super::Fact;
 #[serde(default)]
 pub struct Database {
     /// The family of models that it belongs to; none where the database does not know it.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub family: Fact<Option<String>>,
     /// What it warns of in this model and firmware; none where it warns of nothing.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warning: Fact<Option<String>>,
     /// Whether it calls the family shingled (SMR). That it does not says nothing.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub shingled: Fact<bool>,
 }

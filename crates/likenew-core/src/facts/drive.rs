@@ -66,12 +66,12 @@ pub struct Drive {
     /// What the kernel says of it.
     pub log: Log,
     /// I/Os of anybody that were in flight when the facts were collected.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub in_flight: Fact<u64>,
     /// What anybody read while the facts were collected and nothing was measured.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_read_bytes_per_s: Fact<u64>,
     /// What anybody wrote meanwhile.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_write_bytes_per_s: Fact<u64>,
 }

@@ -7,18 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Fact<T> {
     /// It does not apply to such a thing, or nobody asked.
     #[default]
-    Unasked,
+    NotQueried,
     /// It was asked for and not found out.
     Unknown {
         /// The reason: a sentence without a full stop.
-        why: String,
+        reason: String,
         /// What the owner could do to have it known, as an instruction without a full stop.
         help: Option<String>,
         /// Where it would have come from.
         origin: String,
     },
     /// It is known.
-    Known {
+    Value {
         /// What it is.
         value: T,
         /// Where it comes from: a path, a command to the drive, a system call.
@@ -28,20 +28,20 @@ pub enum Fact<T> {
 
 impl<T> Fact<T> {
     /// A value from there.
-    pub fn known(value: T, origin: impl Into<String>) -> Self {
-        Self::Known { value, origin: origin.into() }
+    pub fn new(value: T, origin: impl Into<String>) -> Self {
+        Self::Value { value, origin: origin.into() }
     }
 
     /// Not known, for this reason.
-    pub fn unknown(why: impl Into<String>, origin: impl Into<String>) -> Self {
-        Self::Unknown { why: why.into(), help: None, origin: origin.into() }
+    pub fn unknown(reason: impl Into<String>, origin: impl Into<String>) -> Self {
+        Self::Unknown { reason: reason.into(), help: None, origin: origin.into() }
     }
 
     /// A value if there is one, else why there is none.
-    pub fn of(value: Option<T>, why: &str, origin: impl Into<String>) -> Self {
+    pub fn from_option(value: Option<T>, reason: &str, origin: impl Into<String>) -> Self {
         match value {
-            Some(value) => Self::known(value, origin),
-            None => Self::unknown(why, origin),
+            Some(value) => Self::new(value, origin),
+            None => Self::unknown(reason, origin),
         }
     }
 
@@ -57,8 +57,8 @@ impl<T> Fact<T> {
     /// The value, if it is known.
     pub fn value(&self) -> Option<&T> {
         match self {
-            Self::Known { value, .. } => Some(value),
-            Self::Unasked | Self::Unknown { .. } => None,
+            Self::Value { value, .. } => Some(value),
+            Self::NotQueried | Self::Unknown { .. } => None,
         }
     }
 
@@ -73,40 +73,40 @@ impl<T> Fact<T> {
     /// Where it comes from, or would have.
     pub fn origin(&self) -> Option<&str> {
         match self {
-            Self::Unasked => None,
-            Self::Unknown { origin, .. } | Self::Known { origin, .. } => Some(origin),
+            Self::NotQueried => None,
+            Self::Unknown { origin, .. } | Self::Value { origin, .. } => Some(origin),
         }
     }
 
     /// Why it is not known, if it was asked for.
-    pub fn why(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Unknown { why, .. } => Some(why),
-            Self::Unasked | Self::Known { .. } => None,
+            Self::Unknown { reason, .. } => Some(reason),
+            Self::NotQueried | Self::Value { .. } => None,
         }
     }
 
     /// Whether nobody asked.
-    pub fn is_unasked(&self) -> bool {
-        matches!(self, Self::Unasked)
+    pub fn is_not_queried(&self) -> bool {
+        matches!(self, Self::NotQueried)
     }
 
     /// The same fact in other words.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
         match self {
-            Self::Unasked => Fact::Unasked,
-            Self::Unknown { why, help, origin } => Fact::Unknown { why, help, origin },
-            Self::Known { value, origin } => Fact::Known { value: change(value), origin },
+            Self::NotQueried => Fact::NotQueried,
+            Self::Unknown { reason, help, origin } => Fact::Unknown { reason, help, origin },
+            Self::Value { value, origin } => Fact::Value { value: change(value), origin },
         }
     }
 
     /// What follows from the value, which may be nothing, for the reason given.
     #[must_use]
-    pub fn and_then<U>(self, why: &str, follow: impl FnOnce(T) -> Option<U>) -> Fact<U> {
+    pub fn and_then<U>(self, reason: &str, follow: impl FnOnce(T) -> Option<U>) -> Fact<U> {
         match self.map(follow) {
-            Fact::Known { value, origin } => Fact::of(value, why, origin),
-            Fact::Unknown { why, help, origin } => Fact::Unknown { why, help, origin },
-            Fact::Unasked => Fact::Unasked,
+            Fact::Value { value, origin } => Fact::from_option(value, reason, origin),
+            Fact::Unknown { reason, help, origin } => Fact::Unknown { reason, help, origin },
+            Fact::NotQueried => Fact::NotQueried,
         }
     }
 
@@ -117,9 +117,9 @@ impl<T> Fact<T> {
             return self;
         }
         match other() {
-            Self::Unasked => self,
+            Self::NotQueried => self,
             // The first way is the usual one, so its reason says more.
-            Self::Unknown { .. } if !self.is_unasked() => self,
+            Self::Unknown { .. } if !self.is_not_queried() => self,
             other => other,
         }
     }
@@ -128,7 +128,7 @@ impl<T> Fact<T> {
 /// What stands in JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written<T> {
+enum FactRepr<T> {
     // This comes first: a value that may be absent would be read out of anything.
     Unknown {
         unknown: String,
@@ -137,7 +137,7 @@ enum Written<T> {
         #[serde(default)]
         origin: String,
     },
-    Known {
+    Value {
         value: T,
         #[serde(default)]
         origin: String,
@@ -147,17 +147,17 @@ enum Written<T> {
 impl<T: Serialize> Serialize for Fact<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Unasked => serializer.serialize_none(),
-            Self::Unknown { why, help, origin } => {
-                let unknown = Written::<()>::Unknown {
-                    unknown: why.clone(),
+            Self::NotQueried => serializer.serialize_none(),
+            Self::Unknown { reason, help, origin } => {
+                let unknown = FactRepr::<()>::Unknown {
+                    unknown: reason.clone(),
                     help: help.clone(),
                     origin: origin.clone(),
                 };
                 unknown.serialize(serializer)
             }
-            Self::Known { value, origin } => {
-                Written::Known { value, origin: origin.clone() }.serialize(serializer)
+            Self::Value { value, origin } => {
+                FactRepr::Value { value, origin: origin.clone() }.serialize(serializer)
             }
         }
     }
@@ -167,18 +167,18 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fact<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Read<T> {
+        enum FactInput<T> {
             Nothing(()),
-            Written(Written<T>),
+            FactRepr(FactRepr<T>),
             Other(serde::de::IgnoredAny),
         }
-        Ok(match Read::<T>::deserialize(deserializer)? {
-            Read::Nothing(()) => Self::Unasked,
-            Read::Written(Written::Known { value, origin }) => Self::Known { value, origin },
-            Read::Written(Written::Unknown { unknown, help, origin }) => {
-                Self::Unknown { why: unknown, help, origin }
+        Ok(match FactInput::<T>::deserialize(deserializer)? {
+            FactInput::Nothing(()) => Self::NotQueried,
+            FactInput::FactRepr(FactRepr::Value { value, origin }) => Self::Value { value, origin },
+            FactInput::FactRepr(FactRepr::Unknown { unknown, help, origin }) => {
+                Self::Unknown { reason: unknown, help, origin }
             }
-            Read::Other(_) => {
+            FactInput::Other(_) => {
                 Self::unknown("another version of likenew has written it in a form of its own", "")
             }
         })
@@ -192,8 +192,8 @@ mod tests {
     #[test]
     fn every_state_reads_back() {
         let facts: [Fact<u64>; 4] = [
-            Fact::Unasked,
-            Fact::known(7, "/sys/x"),
+            Fact::NotQueried,
+            Fact::new(7, "/sys/x"),
             Fact::unknown("it is missing", "/sys/x"),
             Fact::unknown("it may not be read", "/sys/x").help("run it as root"),
         ];
@@ -201,8 +201,7 @@ mod tests {
             let text = serde_json::to_string(&fact).unwrap();
             assert_eq!(serde_json::from_str::<Fact<u64>>(&text).unwrap(), fact, "{text}");
         }
-        for fact in [Fact::known(None, "a"), Fact::known(Some("b".to_owned()), "a"), Fact::unknown("c", "a")]
-        {
+        for fact in [Fact::new(None, "a"), Fact::new(Some("b".to_owned()), "a"), Fact::unknown("c", "a")] {
             let text = serde_json::to_string(&fact).unwrap();
             assert_eq!(serde_json::from_str::<Fact<Option<String>>>(&text).unwrap(), fact, "{text}");
         }
@@ -212,18 +211,21 @@ mod tests {
     fn what_another_version_wrote_is_unknown_and_no_error() {
         for text in [r#"{"value": "words", "origin": "x"}"#, "[]", "3", r#"{"guess": 1}"#] {
             let fact: Fact<u64> = serde_json::from_str(text).unwrap();
-            assert!(fact.why().is_some(), "{text}");
+            assert!(fact.reason().is_some(), "{text}");
         }
     }
 
     #[test]
     fn the_second_way_counts_only_where_the_first_leads_nowhere() {
-        let known = || Fact::known(1, "a");
-        assert_eq!(known().or_else(|| Fact::known(2, "b")), known());
+        let known = || Fact::new(1, "a");
+        assert_eq!(known().or_else(|| Fact::new(2, "b")), known());
         assert_eq!(Fact::unknown("no", "b").or_else(known), known());
-        assert_eq!(Fact::<u8>::unknown("no", "b").or_else(|| Fact::unknown("never", "c")).why(), Some("no"));
-        assert_eq!(Fact::Unasked.or_else(|| Fact::<u8>::unknown("never", "c")).why(), Some("never"));
+        assert_eq!(
+            Fact::<u8>::unknown("no", "b").or_else(|| Fact::unknown("never", "c")).reason(),
+            Some("no")
+        );
+        assert_eq!(Fact::NotQueried.or_else(|| Fact::<u8>::unknown("never", "c")).reason(), Some("never"));
         assert_eq!(known().and_then("too small", |value: i32| value.checked_sub(0)).get(), Some(1));
-        assert_eq!(known().and_then("too small", |_| None::<i32>).why(), Some("too small"));
+        assert_eq!(known().and_then("too small", |_| None::<i32>).reason(), Some("too small"));
     }
 }

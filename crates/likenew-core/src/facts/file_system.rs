@@ -11,31 +11,31 @@ pub struct FileSystem {
     /// Where it is mounted.
     pub point: String,
     /// `ext4`, `btrfs` …
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub kind: Fact<String>,
     /// What it was mounted from.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub source: Fact<String>,
     /// Options of the mount and of the file system.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub options: Fact<Vec<String>>,
     /// Its size.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub total_bytes: Fact<u64>,
     /// What is in use.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_bytes: Fact<u64>,
     /// What is not in use.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub free_bytes: Fact<u64>,
     /// What is free and kept for root.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub reserved_bytes: Fact<u64>,
     /// How full it is, in percent of what an ordinary user could fill.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_percent: Fact<f64>,
     /// Whether it compresses what is written, so that a drive gets fewer bytes than programs write.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub compresses: Fact<bool>,
     /// Who tells the drive what is free.
     pub trimming: Trimming,
@@ -56,29 +56,29 @@ impl FileSystem {
 #[serde(default)]
 pub struct Trimming {
     /// Whether it is mounted with `discard`, so that it sends TRIM as soon as something is deleted.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
-    pub at_once: Fact<bool>,
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub immediate: Fact<bool>,
     /// Whether there is a timer for fstrim.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_present: Fact<bool>,
     /// Whether that timer starts with the system.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_enabled: Fact<bool>,
     /// How long ago it last ran.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_last_run_age_s: Fact<u64>,
     /// Whether the timer, when it runs, trims this file system.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_covers: Fact<bool>,
     /// Why it does or does not: a sentence without a full stop.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
-    pub timer_covers_because: Fact<String>,
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub timer_coverage_reason: Fact<String>,
 }
 
 impl Trimming {
     /// Whether anything sends TRIM for this file system now and then, as far as known.
     pub fn is_sent(&self) -> Option<bool> {
-        match (self.at_once.get(), self.timer_enabled.get(), self.timer_covers.get()) {
+        match (self.immediate.get(), self.timer_enabled.get(), self.timer_covers.get()) {
             (Some(true), ..) | (_, Some(true), Some(true)) => Some(true),
             (Some(false), Some(false), _) | (Some(false), _, Some(false)) => Some(false),
             _ => None,
@@ -92,10 +92,10 @@ mod tests {
 
     #[test]
     fn trim_is_sent_by_the_mount_or_by_a_timer_that_covers_it() {
-        let of = |at_once, enabled, covers| {
-            let fact = |value: Option<bool>| Fact::of(value, "nobody says", "test");
-            let (at_once, timer_enabled, timer_covers) = (fact(at_once), fact(enabled), fact(covers));
-            Trimming { at_once, timer_enabled, timer_covers, ..Trimming::default() }.is_sent()
+        let of = |immediate, enabled, covers| {
+            let fact = |value: Option<bool>| Fact::from_option(value, "nobody says", "test");
+            let (immediate, timer_enabled, timer_covers) = (fact(immediate), fact(enabled), fact(covers));
+            Trimming { immediate, timer_enabled, timer_covers, ..Trimming::default() }.is_sent()
         };
         let (yes, no) = (Some(true), Some(false));
         assert_eq!(of(yes, no, no), yes);
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn an_option_is_known_by_its_whole_name() {
         let options = ["rw", "discard=async", "nodiscard2"].map(str::to_owned).to_vec();
-        let system = FileSystem { options: Fact::known(options, "mountinfo"), ..FileSystem::default() };
+        let system = FileSystem { options: Fact::new(options, "mountinfo"), ..FileSystem::default() };
         assert_eq!((system.has_option("discard"), system.has_option("nodiscard")), (Some(true), Some(false)));
         assert_eq!(FileSystem::default().has_option("rw"), None);
     }

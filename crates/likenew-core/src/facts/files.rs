@@ -9,36 +9,36 @@ use super::Fact;
 #[serde(default)]
 pub struct Files {
     /// Files in the sample.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files: Fact<u64>,
     /// Bytes of them.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes: Fact<u64>,
     /// Whether there are more files than were looked at.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub is_part: Fact<bool>,
     /// Files whose place was asked for.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files_mapped: Fact<u64>,
     /// Pieces that they lie in, over their MiB; a file without gaps of 1 MiB has 1.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_per_mib: Fact<f64>,
     /// Pieces of the file that lies in most.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_max: Fact<u64>,
     /// Time since the content last changed (mtime): of this share of the files it is shorter.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p10: Fact<u64>,
     /// The median.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p50: Fact<u64>,
     /// Of nine in ten it is shorter.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p90: Fact<u64>,
     /// Time since the file last changed in any way (ctime), which no program can set back: the median.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p50: Fact<u64>,
     /// Of nine in ten it is shorter.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p90: Fact<u64>,
 }

@@ -9,40 +9,40 @@ use super::Fact;
 #[serde(default)]
 pub struct Health {
     /// Whether it says that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe other than heat is set.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub failing: Fact<bool>,
     /// Warnings in words; none where it warns of nothing.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warnings: Fact<Vec<String>>,
     /// Whether it takes no more writes.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub read_only: Fact<bool>,
     /// Composite temperature.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_c: Fact<f64>,
     /// Where it begins to warn of heat (WCTEMP of NVMe).
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_warning_c: Fact<f64>,
     /// Where heat becomes critical (CCTEMP of NVMe).
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_critical_c: Fact<f64>,
     /// Whether it is slowing itself down against heat now.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub throttling: Fact<bool>,
     /// Share of the rated endurance that is used; may exceed 100. For eMMC the upper end of the step that it gives.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_percent: Fact<f64>,
     /// Spare that is left, of what there was at first.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_percent: Fact<f64>,
     /// Where the drive warns that its spare ends.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_threshold_percent: Fact<f64>,
     /// Sectors that wait to be read or given up (SMART 197).
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub pending_sectors: Fact<u64>,
     /// Attributes of SMART as they are.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub attributes: Fact<Vec<Attribute>>,
 }
 

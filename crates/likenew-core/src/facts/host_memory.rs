@@ -9,16 +9,16 @@ use super::Fact;
 #[serde(default)]
 pub struct HostMemory {
     /// What the drive would like to have (HMPRE of Identify Controller); 0 where it wants none.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub wanted_bytes: Fact<u64>,
     /// What it needs at least to use any (HMMIN).
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub least_bytes: Fact<u64>,
     /// What it has been given; 0 for none.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub given_bytes: Fact<u64>,
     /// The most that the kernel gives to a drive (`nvme.max_host_mem_size_mb`).
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub limit_bytes: Fact<u64>,
 }
 

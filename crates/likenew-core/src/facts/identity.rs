@@ -9,25 +9,25 @@ use super::Fact;
 #[serde(default)]
 pub struct Identity {
     /// Maker and model.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub model: Fact<String>,
     /// Version of its firmware.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub firmware: Fact<String>,
     /// Its serial number, as a hash wherever it is stored.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub serial: Fact<Serial>,
     /// Bytes that it says it holds.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
     /// Turns in a minute; 0 for what does not rotate.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotation_rpm: Fact<u32>,
     /// Whether a hypervisor, a cloud or a controller shows it, so that the medium behind it is somebody else's: by whom, or none.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_by: Fact<Option<String>>,
     /// Whether it knows TRIM, as it says.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub knows_trim: Fact<bool>,
 }
 

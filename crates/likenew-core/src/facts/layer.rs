@@ -87,73 +87,73 @@ pub struct Layer {
     /// Names of the layers right below it.
     pub on: Vec<String>,
     /// What its owner calls it: the name of a mapping, the file of a loop device.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub label: Fact<String>,
     /// Its size.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
     /// Where a partition starts on its disk.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub start_bytes: Fact<u64>,
     /// How far its start lies from where the physical blocks of the drive begin; 0 is right.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub alignment_offset_bytes: Fact<i64>,
     /// Its smallest unit of address.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub logical_block_bytes: Fact<u64>,
     /// The unit that it writes without reading first, as it says.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub physical_block_bytes: Fact<u64>,
     /// What it would like to be asked for at once; a stripe of an array.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub optimal_io_bytes: Fact<u64>,
     /// Whether it takes TRIM and passes it on, as far as it says.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub takes_trim: Fact<bool>,
     /// The most that one TRIM may cover; 0 where it takes none.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_bytes_max: Fact<u64>,
     /// What TRIM works in multiples of.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_granularity_bytes: Fact<u64>,
     /// How far its start lies from the first of those multiples.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_alignment_bytes: Fact<u64>,
     /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub provisioning_mode: Fact<String>,
     /// The I/O scheduler in use.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub scheduler: Fact<String>,
     /// Requests that may wait in its queue.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_requests_max: Fact<u64>,
     /// The longest request that is sent down at once.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub request_bytes_max: Fact<u64>,
     /// How far ahead a file is read.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub read_ahead_bytes: Fact<u64>,
     /// What the kernel thinks of its write cache: `write back` or `write through`.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub write_cache: Fact<String>,
     /// Whether it says that it rotates. A virtual disk says what its host likes.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotates: Fact<bool>,
     /// Options that decide speed: of a mapping those of its table, without any key.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub options: Fact<Vec<String>>,
     /// The level of an array: `raid5`.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub level: Fact<String>,
     /// Bytes of an array that lie on one member before the next one follows.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub chunk_bytes: Fact<u64>,
     /// Members that an array misses.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub members_missing: Fact<u64>,
     /// What an array is busy with: `idle`, `resync`, `check` …
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub busy_with: Fact<String>,
 }
 

@@ -9,25 +9,25 @@ use super::Fact;
 #[serde(default)]
 pub struct Link {
     /// `PCIe`, `SATA`, `SAS`, `USB`, `MMC`, `virtio` …
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bus: Fact<String>,
     /// The kernel's driver for it: `nvme`, `uas`, `usb-storage`, `ahci`.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub driver: Fact<String>,
     /// Its parts, from the drive up: the drive, the port above it, every hub up to the host.
     pub hops: Vec<Hop>,
     /// Bytes a second that it carries at most as it is now, after encoding, before the protocol's own overhead: the slowest of
     /// its parts.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_bytes_per_s: Fact<u64>,
     /// The same if every part ran at its best: what this drive could have in this place.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub possible_bytes_per_s: Fact<u64>,
     /// Commands that the drive takes at once.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_depth: Fact<u64>,
     /// Queues of commands, each of that depth.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues: Fact<u64>,
 }
 
@@ -38,24 +38,24 @@ pub struct Hop {
     /// The kernel's name: a PCI address, `ata3`, `2-1.4`.
     pub name: String,
     /// What it is, in words: `the drive`, `the port above`, `hub` …
-    pub what: String,
+    pub kind: String,
     /// Bits a second on one lane before encoding: 8 GT/s of PCIe and 6 Gb/s of SATA are 8e9 and 6e9.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub line_bits_per_s: Fact<u64>,
     /// The same at its best.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub line_bits_per_s_max: Fact<u64>,
     /// Lanes in use.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lanes: Fact<u32>,
     /// Lanes that it has.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lanes_max: Fact<u32>,
     /// Bytes a second that it carries at most now.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes_per_s: Fact<u64>,
     /// The same at its best.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes_per_s_max: Fact<u64>,
 }
 

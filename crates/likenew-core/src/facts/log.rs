@@ -10,7 +10,7 @@ use super::Fact;
 #[serde(default)]
 pub struct Log {
     /// In the order of the log.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lines: Fact<Vec<LogLine>>,
 }
 

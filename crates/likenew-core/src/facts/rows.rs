@@ -157,24 +157,24 @@ mod tests {
     fn every_leaf_has_a_row_with_its_subject_and_unit() {
         let mut drive = Drive { name: "nvme0n1".into(), ..Drive::default() };
         drive.identity.serial =
-            Fact::known(Serial { hash: "ab12".into(), plain: Some("S3RIAL".into()) }, "serial");
+            Fact::new(Serial { hash: "ab12".into(), plain: Some("S3RIAL".into()) }, "serial");
         drive.health.temperature_c = Fact::unknown("it takes root", "SMART log").help("run it as root");
-        drive.health.warnings = Fact::known(Vec::new(), "SMART log");
+        drive.health.warnings = Fact::new(Vec::new(), "SMART log");
         drive.link.hops.push(Hop {
             name: "0000:00:1d.0".into(),
-            line_bits_per_s: Fact::known(8_000_000_000, "current_link_speed"),
+            line_bits_per_s: Fact::new(8_000_000_000, "current_link_speed"),
             ..Hop::default()
         });
         let layer =
-            Layer { name: "dm-0".into(), discard_bytes_max: Fact::known(0, "queue"), ..Layer::default() };
+            Layer { name: "dm-0".into(), discard_bytes_max: Fact::new(0, "queue"), ..Layer::default() };
         let facts = Facts { stack: vec![layer], drives: vec![drive], ..Facts::default() };
         let rows = facts.rows();
-        let told: Vec<_> = rows
+        let text: Vec<_> = rows
             .iter()
             .map(|row| (&*row.section, &*row.subject, &*row.fact, row.value.to_string(), &*row.unit))
             .collect();
         assert_eq!(
-            told,
+            text,
             [
                 ("stack", "dm-0", "discard_bytes_max", "0".to_owned(), "bytes"),
                 ("identity", "nvme0n1", "serial", "\"ab12\"".to_owned(), ""),

@@ -9,10 +9,10 @@ use super::Fact;
 #[serde(default)]
 pub struct Space {
     /// What the drive counts as in use (NVMe's NUSE); unknown where it gives its size instead.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocated_bytes: Fact<u64>,
     /// What a format with other blocks would do: whether the drive says that another length of block is better than the one in use.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub better_block_bytes: Fact<u64>,
     /// Zones that must be written in order.
     pub zones: Zones,
@@ -23,9 +23,9 @@ pub struct Space {
 #[serde(default)]
 pub struct Zones {
     /// `none`, `host-aware`, `host-managed`. A drive that shingles by itself says `none`.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub model: Fact<String>,
     /// Bytes of a zone.
-    #[serde(skip_serializing_if = "Fact::is_unasked")]
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub zone_bytes: Fact<u64>,
 }

@@ -22,7 +22,7 @@ impl Command {
 }
 
 /// As one word of the shell, whatever characters are in it.
-pub(crate) fn quoted(word: &str) -> String {
+pub(crate) fn shell_quote(word: &str) -> String {
     let is_plain = |of: char| of.is_ascii_alphanumeric() || "/._-:@%+=,".contains(of);
     // A word that begins with a dash would be taken for a setting.
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {
@@ -38,20 +38,21 @@ pub(super) fn device(case: &Case<'_>) -> String {
 
 /// A name of the kernel, whose `!` are folders in /dev.
 fn node(name: &str) -> String {
-    quoted(&format!("/dev/{}", name.replace('!', "/")))
+    shell_quote(&format!("/dev/{}", name.replace('!', "/")))
 }
 
 /// Where the file system is mounted, or a word that stands for it.
 pub(super) fn mount_point(case: &Case<'_>) -> String {
     let system = case.facts.and_then(|facts| facts.file_system.as_ref());
-    system.map_or_else(|| "MOUNT_POINT".to_owned(), |system| quoted(&system.point))
+    system.map_or_else(|| "MOUNT_POINT".to_owned(), |system| shell_quote(&system.point))
 }
 
 /// The encryption in the stack with flags besides those that it has; undone by leaving them out again. `refresh` puts all of them anew.
-pub(super) fn refreshed(case: &Case<'_>, flags: &[&str]) -> Command {
+pub(super) fn refresh_command(case: &Case<'_>, flags: &[&str]) -> Command {
     let layer = case.facts.and_then(|facts| facts.layers_of(LayerKind::Crypt).next());
-    let name =
-        layer.and_then(|layer| layer.label.value()).map_or_else(|| "NAME".to_owned(), |name| quoted(name));
+    let name = layer
+        .and_then(|layer| layer.label.value())
+        .map_or_else(|| "NAME".to_owned(), |name| shell_quote(name));
     let known = [
         ("allow_discards", "--allow-discards"),
         ("no_read_workqueue", "--perf-no_read_workqueue"),
@@ -76,7 +77,7 @@ pub(super) fn refreshed(case: &Case<'_>, flags: &[&str]) -> Command {
 /// Lets TRIM pass a layer, and whether data is at stake; none where nothing that is typed does it.
 pub(super) fn trim_through(case: &Case<'_>, layer: &Layer) -> Option<(Command, bool)> {
     match layer.kind {
-        LayerKind::Crypt => Some((refreshed(case, &["--allow-discards"]), false)),
+        LayerKind::Crypt => Some((refresh_command(case, &["--allow-discards"]), false)),
         // Members that do not read zeros where they were told of TRIM would make parity wrong (Documentation/admin-guide/md.rst of the Linux sources).
         LayerKind::Array
             if matches!(layer.level.value().map(String::as_str), Some("raid4" | "raid5" | "raid6")) =>
@@ -86,19 +87,23 @@ pub(super) fn trim_through(case: &Case<'_>, layer: &Layer) -> Option<(Command, b
         }
         // Whoever runs the host types it there, for the disk as the guest calls it.
         LayerKind::VirtualDisk => {
-            let of = |what: &str| {
-                format!("virt-xml DOMAIN --edit target={} --disk driver.discard={what}", quoted(&layer.name))
+            let edit = |discard: &str| {
+                format!(
+                    "virt-xml DOMAIN --edit target={} --disk driver.discard={discard}",
+                    shell_quote(&layer.name)
+                )
             };
-            Some((Command::new(of("unmap"), of("ignore")), false))
+            Some((Command::new(edit("unmap"), edit("ignore")), false))
         }
         // A bridge may call itself unable and be able, and the other way round.
         LayerKind::Disk | LayerKind::UsbDisk => {
             let mode = layer.provisioning_mode.value()?;
-            let file = format!("/sys/block/{}/device/scsi_disk/*/provisioning_mode", quoted(&layer.name));
+            let file =
+                format!("/sys/block/{}/device/scsi_disk/*/provisioning_mode", shell_quote(&layer.name));
             Some((
                 Command::new(
                     format!("echo unmap | tee {file}"),
-                    format!("echo {} | tee {file}", quoted(mode)),
+                    format!("echo {} | tee {file}", shell_quote(mode)),
                 ),
                 true,
             ))
@@ -125,7 +130,7 @@ pub(super) fn write_cache_on(case: &Case<'_>) -> Command {
 }
 
 /// Forbids the drive, its link and the kernel to let it sleep, as far as each is known to do so.
-pub(super) fn awake(case: &Case<'_>) -> Vec<(&'static str, Command)> {
+pub(super) fn keep_awake_commands(case: &Case<'_>) -> Vec<(&'static str, Command)> {
     let Some(drive) = case.drive() else { return Vec::new() };
     let (power, mut all) = (&drive.power, Vec::new());
     if let Some(wake) = power.wake_us_max.get().filter(|wake| *wake > 0)
@@ -141,8 +146,8 @@ pub(super) fn awake(case: &Case<'_>) -> Vec<(&'static str, Command)> {
         let is_file = file.starts_with("/sys/");
         (is_file && is_slow(value)).then(|| {
             Command::new(
-                format!("echo {best} > {}", quoted(file)),
-                format!("echo {} > {}", quoted(value), quoted(file)),
+                format!("echo {best} > {}", shell_quote(file)),
+                format!("echo {} > {}", shell_quote(value), shell_quote(file)),
             )
         })
     };
@@ -181,7 +186,7 @@ pub(super) fn pause_check(case: &Case<'_>) -> Option<Command> {
         .facts?
         .layers_of(LayerKind::Array)
         .find(|layer| matches!(layer.busy_with.value().map(String::as_str), Some("check" | "repair")))?;
-    let (name, doing) = (quoted(&layer.name), layer.busy_with.value()?);
+    let (name, doing) = (shell_quote(&layer.name), layer.busy_with.value()?);
     let file = format!("/sys/block/{name}/md/sync_action");
     Some(Command::new(format!("echo idle > {file}"), format!("echo {doing} > {file}")))
 }
@@ -193,12 +198,12 @@ mod tests {
     #[test]
     fn a_name_stays_one_word_of_the_shell() {
         for plain in ["/dev/sda", "luks-0a1b", "/mnt/a_b.c"] {
-            assert_eq!(quoted(plain), plain);
+            assert_eq!(shell_quote(plain), plain);
         }
-        assert_eq!(quoted("/media/My Disk"), "'/media/My Disk'");
-        assert_eq!(quoted("a';rm -rf /;'"), r"'a'\'';rm -rf /;'\'''");
+        assert_eq!(shell_quote("/media/My Disk"), "'/media/My Disk'");
+        assert_eq!(shell_quote("a';rm -rf /;'"), r"'a'\'';rm -rf /;'\'''");
         for odd in ["", "$(reboot)", "-x", "a\nb", "*", "ä"] {
-            assert!(quoted(odd).starts_with('\'') && quoted(odd).ends_with('\''), "{odd}");
+            assert!(shell_quote(odd).starts_with('\'') && shell_quote(odd).ends_with('\''), "{odd}");
         }
         assert_eq!(node("cciss!c0d0"), "/dev/cciss/c0d0");
     }

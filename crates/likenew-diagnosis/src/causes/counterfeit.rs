@@ -1,15 +1,15 @@
 //! A drive that holds less than it says.
 
-use crate::{Card, Case, Cause, Cure, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Kind, LogOdds, Risk, Symptom};
 
-use super::quoted;
+use super::shell_quote;
 
 /// The drive is counterfeit.
 pub(super) struct Counterfeit;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "counterfeit",
-    because: "it does not hold what it says: what is written is lost or comes back changed",
+    summary: "it does not hold what it says: what is written is lost or comes back changed",
     kind: Kind::Drive,
     endangers: true,
     explains: &[Symptom::WrongData, Symptom::Errors],
@@ -17,14 +17,14 @@ const CARD: Card = Card {
 };
 
 impl Cause for Counterfeit {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        let wrong = case.signs.wrong_sectors;
-        scales.fact(
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        let wrong = case.measurements.wrong_sectors;
+        log_odds.add_fact(
             "wrong_data",
             Some(wrong > 0),
             |is| {
@@ -36,28 +36,28 @@ impl Cause for Counterfeit {
             },
             "",
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
         vec![
-            Cure {
-                what: "trust it with nothing, and give it back".into(),
+            Fix {
+                description: "trust it with nothing, and give it back".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "nothing",
                 check: "likenew verify on the next one",
-                deed: None,
+                action: None,
             },
-            Cure {
-                what: "find out how much it really holds".into(),
-                command: case.site.map(|site| format!("likenew verify {}", quoted(site.target))),
+            Fix {
+                description: "find out how much it really holds".into(),
+                command: case.site.map(|site| format!("likenew verify {}", shell_quote(site.target))),
                 undo: None,
                 risk: Risk::Data,
                 cost: "one write of all of it",
                 check: "the answer",
-                deed: None,
+                action: None,
             },
         ]
     }

@@ -1,6 +1,6 @@
 //! An array that misses a member or is busy with itself.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
 use likenew_core::facts::{Layer, LayerKind};
 
@@ -10,39 +10,39 @@ use super::setting;
 /// The array is degraded or busy.
 pub(super) struct DegradedArray;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "degraded_array",
-    because: "the array below it misses a member or is busy with itself",
+    summary: "the array below it misses a member or is busy with itself",
     kind: Kind::NotTheDrive,
     endangers: true,
     explains: &[
-        Symptom::OthersToo,
+        Symptom::BackgroundIo,
         Symptom::Stalls,
-        Symptom::Patchy,
-        Symptom::AlignmentCosts,
+        Symptom::SlowRegions,
+        Symptom::SlowWhenAligned,
         Symptom::Uneven,
-        Symptom::Below(Figure::ReadInOrder),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::ReadAnywhere),
-        Symptom::Below(Figure::WriteAnywhere),
-        Symptom::Below(Figure::ReadAnywhereDeep),
+        Symptom::Below(Metric::SequentialRead),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomRead),
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::RandomReadQd32),
     ],
     manual: include_str!("degraded_array.md"),
 };
 
 impl Cause for DegradedArray {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
         let arrays: Vec<&Layer> =
             case.facts.map(|facts| facts.layers_of(LayerKind::Array).collect()).unwrap_or_default();
         let misses = arrays.iter().any(|array| array.members_missing.get().is_some_and(|count| count > 0));
         let is_busy = case.array_is_busy();
-        scales.fact(
+        log_odds.add_fact(
             "array_degraded",
             case.facts.map(|_| misses || is_busy),
             |is| match (is, misses) {
@@ -53,10 +53,10 @@ impl Cause for DegradedArray {
             },
             Hint::of_facts("look at the layers"),
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
+    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
         let pause = pause_check(case).map(|command| {
             setting(
                 "put off its check until nobody waits for the array",
@@ -65,14 +65,14 @@ impl Cause for DegradedArray {
                 "a later check",
             )
         });
-        let see = Cure {
-            what: "see what it is doing; replace the member that is missing, and wait".into(),
+        let see = Fix {
+            description: "see what it is doing; replace the member that is missing, and wait".into(),
             command: Some("cat /proc/mdstat".into()),
             undo: None,
             risk: Risk::None,
             cost: "hours",
             check: "likenew check again",
-            deed: None,
+            action: None,
         };
         pause.into_iter().chain([see]).collect()
     }

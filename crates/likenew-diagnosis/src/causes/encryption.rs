@@ -1,11 +1,11 @@
 //! Encryption that keeps a processor busier than the drive.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
 use likenew_core::facts::LayerKind;
 
-use super::commands::refreshed;
-use super::{setting, times};
+use super::commands::refresh_command;
+use super::{scale_by, setting};
 
 /// Bytes of a small I/O.
 const SMALL_BYTES: f64 = 4096.0;
@@ -17,39 +17,39 @@ const ALIKE: f64 = 1.3;
 /// Encryption is the bottleneck.
 pub(super) struct Encryption;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "encryption",
-    because: "encrypting takes longer than the drive does",
+    summary: "encrypting takes longer than the drive does",
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
-        Symptom::Below(Figure::ReadInOrder),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::ReadAnywhereDeep),
-        Symptom::Below(Figure::ReadAnywhere),
-        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Metric::SequentialRead),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomReadQd32),
+        Symptom::Below(Metric::RandomRead),
+        Symptom::Below(Metric::RandomWrite),
     ],
     manual: include_str!("encryption.md"),
 };
 
 impl Cause for Encryption {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
         let is_encrypted = case.facts.map(|facts| facts.layers_of(LayerKind::Crypt).next().is_some());
-        scales.fact(
+        log_odds.add_fact(
             "encrypted",
             is_encrypted,
             |is| format!("dm-crypt {} between", if is { "lies" } else { "does not lie" }),
             Hint::of_facts("look at the layers"),
         );
-        scales.sign(
+        log_odds.add_measured(
             "processor_busy",
-            case.signs.kernel_processors,
+            case.measurements.kernel_processors,
             ONE_PROCESSOR,
             |processors| {
                 format!("the kernel kept {:.2} processors busy while it was read in order", processors.value)
@@ -58,29 +58,29 @@ impl Cause for Encryption {
         );
         // A cipher counts bytes: it does not care where they lie. A drive does. Where the processors were watched, they have said already
         // that it is not so: then queues, which count I/Os, may be what fills them.
-        let is_watched = case.signs.kernel_processors.is_some();
-        let deep = case.signs.figure(Figure::ReadAnywhereDeep).map(|ios| ios.times(SMALL_BYTES));
-        let alike = case.signs.figure(Figure::ReadInOrder).zip(deep).map(|(read, deep)| {
-            let ratio = read.over(deep);
-            if ratio.value < 1.0 { deep.over(read) } else { ratio }
+        let is_watched = case.measurements.kernel_processors.is_some();
+        let deep = case.measurements.metric(Metric::RandomReadQd32).map(|ios| ios.scale_by(SMALL_BYTES));
+        let alike = case.measurements.metric(Metric::SequentialRead).zip(deep).map(|(read, deep)| {
+            let ratio = read.divide_by(deep);
+            if ratio.value < 1.0 { deep.divide_by(read) } else { ratio }
         });
-        scales.sign(
-            if is_watched { "alike_watched" } else { "alike_unwatched" },
+        log_odds.add_measured(
+            if is_watched { "alike_visible" } else { "alike_hidden" },
             alike,
             ALIKE,
             |ratio| {
                 format!(
                     "as bytes a second, reads in order and small reads 32 at a time differ by {}",
-                    times(ratio)
+                    scale_by(ratio)
                 )
             },
             "",
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
-        let queues = refreshed(case, &["--perf-no_read_workqueue", "--perf-no_write_workqueue"]);
+    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
+        let queues = refresh_command(case, &["--perf-no_read_workqueue", "--perf-no_write_workqueue"]);
         vec![
             setting(
                 "take the queues out of the way of encryption, which pays on fast drives",
@@ -88,14 +88,14 @@ impl Cause for Encryption {
                 Risk::Low,
                 "nothing",
             ),
-            Cure {
-                what: "choose a cipher that the processor has instructions for".into(),
+            Fix {
+                description: "choose a cipher that the processor has instructions for".into(),
                 command: Some("cryptsetup benchmark".into()),
                 undo: None,
                 risk: Risk::Data,
                 cost: "a new volume",
                 check: "likenew check on the new volume",
-                deed: None,
+                action: None,
             },
         ]
     }

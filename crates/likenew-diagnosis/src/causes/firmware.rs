@@ -1,40 +1,40 @@
 //! Firmware that is known to be bad.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
 /// The firmware is known to be bad.
 pub(super) struct Firmware;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "firmware",
-    because: "its firmware is known to be faulty",
+    summary: "its firmware is known to be faulty",
     kind: Kind::Drive,
     endangers: true,
     explains: &[
-        Symptom::FreshIsFaster,
+        Symptom::NewDataFaster,
         Symptom::Stalls,
-        Symptom::Patchy,
+        Symptom::SlowRegions,
         Symptom::Uneven,
         Symptom::Errors,
-        Symptom::Below(Figure::ReadInOrder),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::ReadAnywhere),
-        Symptom::Below(Figure::WriteAnywhere),
-        Symptom::Below(Figure::ReadAnywhereDeep),
+        Symptom::Below(Metric::SequentialRead),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomRead),
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::RandomReadQd32),
     ],
     manual: include_str!("firmware.md"),
 };
 
 impl Cause for Firmware {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
         let warning = case.drive().and_then(|drive| drive.database.warning.value());
-        scales.fact(
+        log_odds.add_fact(
             "known_bug",
             warning.map(Option::is_some),
             |is| match warning {
@@ -43,18 +43,18 @@ impl Cause for Firmware {
             },
             Hint::of_machine("install smartmontools, whose database knows faulty firmware"),
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
-            what: "make a backup, then update the firmware by its maker's tool".into(),
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
+        vec![Fix {
+            description: "make a backup, then update the firmware by its maker's tool".into(),
             command: Some("fwupdmgr get-updates".into()),
             undo: None,
             risk: Risk::Low,
             cost: "minutes",
             check: "likenew facts shows the new version",
-            deed: None,
+            action: None,
         }]
     }
 }

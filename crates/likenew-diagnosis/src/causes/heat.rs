@@ -1,8 +1,8 @@
 //! A drive that slows itself down against heat.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
-use super::times;
+use super::scale_by;
 
 /// Drives begin to slow down some degrees below the temperature that they warn at.
 const MARGIN_C: f64 = 5.0;
@@ -10,46 +10,46 @@ const MARGIN_C: f64 = 5.0;
 /// The drive is too hot.
 pub(super) struct Heat;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "heat",
-    because: "it slows itself down because it is too hot",
+    summary: "it slows itself down because it is too hot",
     kind: Kind::NotTheDrive,
     endangers: true,
     explains: &[
-        Symptom::Tires,
-        Symptom::WritesDrop,
+        Symptom::SlowsUnderLoad,
+        Symptom::WriteCliff,
         Symptom::Stalls,
         Symptom::Uneven,
-        Symptom::Below(Figure::ReadInOrder),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::ReadAnywhere),
-        Symptom::Below(Figure::WriteAnywhere),
-        Symptom::Below(Figure::ReadAnywhereDeep),
+        Symptom::Below(Metric::SequentialRead),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomRead),
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::RandomReadQd32),
     ],
     manual: include_str!("heat.md"),
 };
 
 impl Cause for Heat {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        scales.sign(
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        log_odds.add_measured(
             "slower_when_warm",
-            case.signs.cool_over_warm,
+            case.measurements.rested_over_loaded,
             1.3,
             |ratio| {
                 format!(
                     "after some seconds of load it was slower, and after a rest it was {} as fast again",
-                    times(ratio)
+                    scale_by(ratio)
                 )
             },
             "load it for a minute, and again after a rest",
         );
-        let counts = case.since.map(|since| &since.counts);
+        let counts = case.delta.map(|since| &since.counts);
         let throttled = counts.and_then(|counts| {
             let each = [
                 &counts.throttled_light_s,
@@ -59,7 +59,7 @@ impl Cause for Heat {
             ];
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
-        scales.count(
+        log_odds.add_count(
             "throttle_count",
             throttled.map(|count| count > 0),
             |is| {
@@ -74,7 +74,7 @@ impl Cause for Heat {
         let health = case.drive().map(|drive| &drive.health);
         let margin =
             health.and_then(|health| Some(health.temperature_warning_c.get()? - health.temperature_c.get()?));
-        scales.fact(
+        log_odds.add_fact(
             "near_limit",
             margin.map(|margin| margin < MARGIN_C),
             |is| {
@@ -86,26 +86,27 @@ impl Cause for Heat {
             },
             Hint::of_root("read its temperature as root"),
         );
-        scales.sign(
-            "drop_at_half_rate",
-            case.signs.write_drop.and_then(|drop| drop.at_half_rate),
+        log_odds.add_measured(
+            "cliff_at_half_rate",
+            case.measurements.write_cliff.and_then(|drop| drop.at_half_rate),
             0.75,
-            |share| format!("at half the rate writes fell after {} as many bytes", times(share)),
+            |share| format!("at half the rate writes fell after {} as many bytes", scale_by(share)),
             Hint::of_writing("write at half the rate"),
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
-            what: "let air reach it, or give it a heat sink; in an enclosure take one that leads heat away"
-                .into(),
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
+        vec![Fix {
+            description:
+                "let air reach it, or give it a heat sink; in an enclosure take one that leads heat away"
+                    .into(),
             command: None,
             undo: None,
             risk: Risk::None,
             cost: "little",
             check: "likenew check again under the same load",
-            deed: None,
+            action: None,
         }]
     }
 }

@@ -1,44 +1,44 @@
 //! A drive without memory of its own that got none of the host.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
-use super::{arm, times};
+use super::{hard_disk_evidence, scale_by};
 
 /// The drive keeps its map in flash, since it was given no memory.
 pub(super) struct NoHostMemory;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "host_memory",
-    because: "it has no memory for its map and the host gives it none",
+    summary: "it has no memory for its map and the host gives it none",
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
-        Symptom::SpreadCosts,
-        Symptom::Below(Figure::ReadAnywhere),
-        Symptom::Below(Figure::ReadAnywhereDeep),
+        Symptom::SlowOverWideSpan,
+        Symptom::Below(Metric::RandomRead),
+        Symptom::Below(Metric::RandomReadQd32),
     ],
     manual: include_str!("host_memory.md"),
 };
 
 impl Cause for NoHostMemory {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        scales.sign(
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        log_odds.add_measured(
             "spread_costs",
-            case.signs.wide_over_narrow,
+            case.measurements.wide_over_narrow,
             1.5,
-            |ratio| format!("small reads anywhere take {} as long as within a few MiB", times(ratio)),
+            |ratio| format!("small reads anywhere take {} as long as within a few MiB", scale_by(ratio)),
             "compare small reads near each other with small reads anywhere",
         );
         let memory = case.drive().and_then(|drive| drive.host_memory.as_ref());
         let least = memory.and_then(|memory| {
             Some(memory.given_bytes.get()? < memory.least_bytes.get().unwrap_or(1).max(1))
         });
-        scales.fact(
+        log_odds.add_fact(
             "memory_refused",
             memory.and_then(|memory| memory.is_refused()).or(least),
             |is| {
@@ -50,21 +50,21 @@ impl Cause for NoHostMemory {
             },
             Hint::of_root("ask the drive as root"),
         );
-        arm(&mut scales, case);
+        hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
-        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
-        scales
+        log_odds.add_fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
-            what: "let the kernel give it what it asks for: add nvme.max_host_mem_size_mb=512 to the kernel's command line".into(),
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
+        vec![Fix {
+            description: "let the kernel give it what it asks for: add nvme.max_host_mem_size_mb=512 to the kernel's command line".into(),
             command: None,
             undo: None,
             risk: Risk::None,
             cost: "memory of the host, up to what it asks for",
             check: "likenew check again after the next start",
-            deed: None,
+            action: None,
         }]
     }
 }

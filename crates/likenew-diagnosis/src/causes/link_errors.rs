@@ -1,6 +1,6 @@
 //! A cable or contact that damages what it carries.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
 /// A few come with plugging it in.
 const CRC_SOME: u64 = 10;
@@ -8,35 +8,35 @@ const CRC_SOME: u64 = 10;
 /// The link has errors.
 pub(super) struct LinkErrors;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "link_errors",
-    because: "its link damages what it carries, so that it has to be sent again",
+    summary: "its link damages what it carries, so that it has to be sent again",
     kind: Kind::NotTheDrive,
     endangers: true,
     explains: &[
         Symptom::Stalls,
-        Symptom::Patchy,
-        Symptom::FreshIsFaster,
+        Symptom::SlowRegions,
+        Symptom::NewDataFaster,
         Symptom::Uneven,
         Symptom::Errors,
-        Symptom::Below(Figure::ReadInOrder),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::ReadAnywhere),
-        Symptom::Below(Figure::WriteAnywhere),
-        Symptom::Below(Figure::ReadAnywhereDeep),
+        Symptom::Below(Metric::SequentialRead),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomRead),
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::RandomReadQd32),
     ],
     manual: include_str!("link_errors.md"),
 };
 
 impl Cause for LinkErrors {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        let counts = case.since.map(|since| &since.counts);
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        let counts = case.delta.map(|since| &since.counts);
         let during = counts.and_then(|counts| {
             let each = [
                 &counts.crc_errors,
@@ -47,7 +47,7 @@ impl Cause for LinkErrors {
             ];
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
-        scales.count(
+        log_odds.add_count(
             "crc_during",
             during.map(|count| count > 0),
             |is| {
@@ -60,7 +60,7 @@ impl Cause for LinkErrors {
             Hint::of_root("count its errors as root"),
         );
         let before = case.drive().and_then(|drive| drive.counts.crc_errors.get());
-        scales.fact(
+        log_odds.add_fact(
             "crc_before",
             before.map(|count| count > CRC_SOME),
             |_| {
@@ -70,18 +70,18 @@ impl Cause for LinkErrors {
             },
             "",
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
-            what: "take another cable, seat it again, or use another port".into(),
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
+        vec![Fix {
+            description: "take another cable, seat it again, or use another port".into(),
             command: None,
             undo: None,
             risk: Risk::None,
             cost: "a cable",
             check: "the counters stand still: likenew facts",
-            deed: None,
+            action: None,
         }]
     }
 }

@@ -1,10 +1,10 @@
 //! Blocks of the file system that lie across those of the drive.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
 use likenew_core::facts::LayerKind;
 
-use super::times;
+use super::scale_by;
 
 /// Drives write 4 KiB or a multiple of it (Advanced Format; pages of flash).
 const UNIT: u64 = 4096;
@@ -12,33 +12,33 @@ const UNIT: u64 = 4096;
 /// The partition is misaligned.
 pub(super) struct Misalignment;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "misalignment",
-    because: "each block of the file system lies across two of the drive",
+    summary: "each block of the file system lies across two of the drive",
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
-        Symptom::AlignmentCosts,
-        Symptom::Below(Figure::WriteAnywhere),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
+        Symptom::SlowWhenAligned,
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
     ],
     manual: include_str!("misalignment.md"),
 };
 
 impl Cause for Misalignment {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        scales.sign(
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        log_odds.add_measured(
             "aligned_slower",
-            case.signs.aligned_over_shifted,
+            case.measurements.aligned_over_shifted,
             1.3,
             |ratio| {
-                format!("small writes take {} as long at multiples of 4 KiB as beside them", times(ratio))
+                format!("small writes take {} as long at multiples of 4 KiB as beside them", scale_by(ratio))
             },
             Hint::of_writing("write small blocks at shifted addresses"),
         );
@@ -54,7 +54,7 @@ impl Cause for Misalignment {
                 Some(start.is_some_and(|bytes| bytes > 0) || offset.is_some_and(|bytes| bytes != 0))
             }
         };
-        scales.fact(
+        log_odds.add_fact(
             "partition_off",
             is_off,
             |is| {
@@ -66,19 +66,20 @@ impl Cause for Misalignment {
             },
             Hint::of_facts("look where the partition begins"),
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
-        vec![Cure {
-            what: "make the partition anew, beginning at a multiple of 1 MiB, and restore it from a backup"
-                .into(),
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
+        vec![Fix {
+            description:
+                "make the partition anew, beginning at a multiple of 1 MiB, and restore it from a backup"
+                    .into(),
             command: None,
             undo: None,
             risk: Risk::Data,
             cost: "a backup and hours",
             check: "likenew facts shows where it begins, and likenew check again",
-            deed: None,
+            action: None,
         }]
     }
 }

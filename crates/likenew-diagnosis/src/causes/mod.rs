@@ -2,8 +2,8 @@
 
 use likenew_core::units::three_digits;
 
-use super::{Case, Cause, Cure, Risk, Scales, Sign};
-pub(crate) use commands::quoted;
+use super::{Case, Cause, Fix, LogOdds, Measured, Risk};
+pub(crate) use commands::shell_quote;
 
 mod background_io;
 mod commands;
@@ -26,10 +26,10 @@ mod power_saving;
 mod read_cache;
 mod shingled;
 mod slc_cache;
+mod slow_region;
 mod slow_usb;
 mod token_bucket;
-mod weak_zone;
-mod worn;
+mod worn_out;
 mod write_cache_off;
 
 /// Every cause that can be named.
@@ -37,7 +37,7 @@ pub const ALL: &[&dyn Cause] = &[
     &slc_cache::SlcCache,
     &no_trim::NoTrim,
     &old_data::OldData,
-    &weak_zone::WeakZone,
+    &slow_region::SlowRegionCause,
     &heat::Heat,
     &narrow_link::NarrowLink,
     &slow_usb::SlowUsb,
@@ -54,7 +54,7 @@ pub const ALL: &[&dyn Cause] = &[
     &firmware::Firmware,
     &power_saving::PowerSaving,
     &nearly_full::NearlyFull,
-    &worn::Worn,
+    &worn_out::WornOut,
     &write_cache_off::WriteCacheOff,
     &compression::Compression,
     &link_errors::LinkErrors,
@@ -63,26 +63,31 @@ pub const ALL: &[&dyn Cause] = &[
 
 /// The cause of this name.
 pub fn by_name(name: &str) -> Option<&'static dyn Cause> {
-    ALL.iter().copied().find(|cause| cause.card().name == name)
+    ALL.iter().copied().find(|cause| cause.descriptor().name == name)
 }
 
 /// "3.2 times", for a ratio with its range.
-fn times(sign: Sign) -> String {
-    format!("{} times ({} to {})", three_digits(sign.value), three_digits(sign.low), three_digits(sign.high))
+fn scale_by(measurement: Measured) -> String {
+    format!(
+        "{} times ({} to {})",
+        three_digits(measurement.value),
+        three_digits(measurement.low),
+        three_digits(measurement.high)
+    )
 }
 
 /// "32 % (29 to 35 %)", for a share with its range.
-fn percent(share: Sign) -> String {
+fn percent(share: Measured) -> String {
     let of = |value: f64| three_digits(100.0 * value);
     format!("{} % ({} to {} %)", of(share.value), of(share.low), of(share.high))
 }
 
 /// Whether there is an arm: said of causes that need one, or need that there is none.
-fn arm(scales: &mut Scales, case: &Case<'_>) {
-    let is_known = case.signs.access_ns.is_some() || case.drive().is_some();
+fn hard_disk_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
+    let is_known = case.measurements.access_ns.is_some() || case.drive().is_some();
     let say = |is_disk: bool| if is_disk { "it answers as slowly as an arm" } else { "it has no arm" };
-    scales.fact(
-        "arm",
+    log_odds.add_fact(
+        "hard_disk",
         is_known.then(|| case.is_disk()),
         |is_disk| say(is_disk).to_owned(),
         "let it read at random places",
@@ -90,15 +95,20 @@ fn arm(scales: &mut Scales, case: &Case<'_>) {
 }
 
 /// A cure by a command that costs a setting and can be undone.
-fn setting(what: impl Into<String>, command: commands::Command, risk: Risk, cost: &'static str) -> Cure {
+fn setting(
+    description: impl Into<String>,
+    command: commands::Command,
+    risk: Risk,
+    cost: &'static str,
+) -> Fix {
     let commands::Command { does, undoes } = command;
-    Cure {
-        what: what.into(),
+    Fix {
+        description: description.into(),
         command: Some(does),
         undo: undoes,
         risk,
         cost,
         check: "likenew check again",
-        deed: None,
+        action: None,
     }
 }

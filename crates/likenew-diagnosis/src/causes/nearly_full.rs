@@ -1,9 +1,9 @@
 //! A drive with hardly any free space.
 
 use crate::steps::steps;
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
-use super::arm;
+use super::hard_disk_evidence;
 
 /// Where reviewers look for it: TechPowerUp measures at 85 %, and write amplification doubles between 80 and 90 % by theory
 /// (X.-Y. Hu et al., SYSTOR 2009).
@@ -12,52 +12,52 @@ const FULL_PERCENT: f64 = 92.0;
 /// The drive is nearly full.
 pub(super) struct NearlyFull;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "nearly_full",
-    because: "it is nearly full, so that it has little room to collect free blocks in",
+    summary: "it is nearly full, so that it has little room to collect free blocks in",
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
-        Symptom::WritesDrop,
+        Symptom::WriteCliff,
         Symptom::Stalls,
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::WriteAnywhere),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomWrite),
     ],
     manual: include_str!("nearly_full.md"),
 };
 
 impl Cause for NearlyFull {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
         let used = case.facts.and_then(|facts| facts.file_system.as_ref()?.used_percent.get());
-        scales.fact(
+        log_odds.add_fact(
             "full",
             used.map(|used| used > FULL_PERCENT),
             |_| used.map_or_else(String::new, |used| format!("the file system is {used:.0} % full")),
             Hint::of_facts("look how full it is"),
         );
-        arm(&mut scales, case);
-        scales
+        hard_disk_evidence(&mut log_odds, case);
+        log_odds
     }
 
-    fn cures(&self, case: &Case<'_>) -> Vec<Cure> {
-        let room = Cure {
-            what: "make room: delete or move away a fifth of it".into(),
+    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
+        let room = Fix {
+            description: "make room: delete or move away a fifth of it".into(),
             command: None,
             undo: None,
             risk: Risk::None,
             cost: "what you delete",
             check: "likenew check again",
-            deed: None,
+            action: None,
         };
         [room]
             .into_iter()
-            .chain(steps(case, CARD.name).into_iter().filter(|cure| cure.risk < Risk::Data))
+            .chain(steps(case, DESCRIPTOR.name).into_iter().filter(|fix| fix.risk < Risk::Data))
             .collect()
     }
 }

@@ -1,8 +1,8 @@
 //! A disk whose tracks overlap.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Sign, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Measured, Metric, Risk, Symptom};
 
-use super::{arm, times};
+use super::{hard_disk_evidence, scale_by};
 
 /// No arm gets to a place in this share of the time that a read takes, not even in the best of orders.
 const AT_ONCE: f64 = 0.08;
@@ -10,40 +10,40 @@ const AT_ONCE: f64 = 0.08;
 /// The disk is shingled.
 pub(super) struct Shingled;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "shingled",
-    because: "its tracks overlap, so that small writes end in rewriting whole zones",
+    summary: "its tracks overlap, so that small writes end in rewriting whole zones",
     kind: Kind::ByDesign,
     endangers: false,
     explains: &[
-        Symptom::WritesDrop,
+        Symptom::WriteCliff,
         Symptom::Stalls,
-        Symptom::Below(Figure::WriteAnywhere),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
     ],
     manual: include_str!("shingled.md"),
 };
 
 impl Cause for Shingled {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        arm(&mut scales, case);
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
-        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
+        log_odds.add_fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
         let database = case.drive().map(|drive| &drive.database);
         // That a database does not say it says nothing.
-        scales.fact(
+        log_odds.add_fact(
             "database",
             database.and_then(|database| database.shingled.get()).filter(|is| *is),
             |_| "smartmontools' database calls this family shingled".into(),
             Hint::of_machine("install smartmontools, whose database knows such families"),
         );
-        scales.fact(
+        log_odds.add_fact(
             "knows_trim",
             case.drive().and_then(|drive| drive.identity.knows_trim.get()),
             |knows| {
@@ -55,44 +55,46 @@ impl Cause for Shingled {
             },
             "",
         );
-        scales.sign(
-            "write_drop",
-            case.signs.write_drop.map(|drop| drop.ratio),
+        log_odds.add_measured(
+            "write_cliff",
+            case.measurements.write_cliff.map(|drop| drop.ratio),
             3.0,
-            |ratio| format!("writes fell by {} after some bytes", times(ratio)),
+            |ratio| format!("writes fell by {} after some bytes", scale_by(ratio)),
             Hint::of_writing("write at random places for longer"),
         );
         // What it writes anywhere it puts down in one place at first, and the arm does not move.
-        let each = case.signs.figure(Figure::WriteAnywhere).zip(case.signs.access_ns);
-        scales.sign(
+        let each = case.measurements.metric(Metric::RandomWrite).zip(case.measurements.access_ns);
+        log_odds.add_measured(
             "cached_writes",
-            each.map(|(writes, access)| Sign::within(1e9, 0.0).over(writes).over(access)),
+            each.map(|(writes, access)| {
+                Measured::with_interval(1e9, 0.0).divide_by(writes).divide_by(access)
+            }),
             AT_ONCE,
-            |ratio| format!("a small write anywhere takes {} as long as a small read", times(ratio)),
+            |ratio| format!("a small write anywhere takes {} as long as a small read", scale_by(ratio)),
             Hint::of_writing("write small blocks at random places"),
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
         vec![
-            Cure {
-                what: "give it time between writes: idle, it empties its buffer zone".into(),
+            Fix {
+                description: "give it time between writes: idle, it empties its buffer zone".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "hours after long writing",
                 check: "likenew check again after a rest",
-                deed: None,
+                action: None,
             },
-            Cure {
-                what: "use another disk for arrays and for anything that writes at random".into(),
+            Fix {
+                description: "use another disk for arrays and for anything that writes at random".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "a disk",
                 check: "likenew check on it",
-                deed: None,
+                action: None,
             },
         ]
     }

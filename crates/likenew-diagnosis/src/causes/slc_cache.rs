@@ -1,71 +1,71 @@
 //! Flash that is written with one bit a cell at first, until there is no room for that.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Shape, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Indicator, Kind, LogOdds, Metric, Risk, Symptom};
 
-use super::{arm, times};
+use super::{hard_disk_evidence, scale_by};
 
 /// The pseudo-SLC cache is full.
 pub(super) struct SlcCache;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "slc_cache",
-    because: "its fast cache is full and the slower flash behind it sets the pace",
+    summary: "its fast cache is full and the slower flash behind it sets the pace",
     kind: Kind::ByDesign,
     endangers: false,
-    explains: &[Symptom::WritesDrop, Symptom::Below(Figure::WriteOnAndOn)],
+    explains: &[Symptom::WriteCliff, Symptom::Below(Metric::SustainedWrite)],
     manual: include_str!("slc_cache.md"),
 };
 
 impl Cause for SlcCache {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        let drop = case.signs.write_drop;
-        scales.sign(
-            "write_drop",
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        let drop = case.measurements.write_cliff;
+        log_odds.add_measured(
+            "write_cliff",
             drop.map(|drop| drop.ratio),
             1.3,
-            |ratio| format!("writes in order fell for good, by {}", times(ratio)),
+            |ratio| format!("writes in order fell for good, by {}", scale_by(ratio)),
             Hint::of_writing("write more in one go"),
         );
-        scales.sign(
-            "drop_again",
-            drop.and_then(|drop| Some(drop.again_at_bytes?.over(drop.at_bytes))),
+        log_odds.add_measured(
+            "cliff_repeats",
+            drop.and_then(|drop| Some(drop.again_at_bytes?.divide_by(drop.at_bytes))),
             0.4,
-            |again| format!("after a rest the drop came again, after {} as many bytes", times(again)),
+            |again| format!("after a rest the drop came again, after {} as many bytes", scale_by(again)),
             Hint::of_writing("let it rest and write as much again"),
         );
-        scales.sign(
-            "drop_at_half_rate",
+        log_odds.add_measured(
+            "cliff_at_half_rate",
             drop.and_then(|drop| drop.at_half_rate),
             0.75,
             |share| {
                 format!(
                     "at half the rate it came after {} as many bytes: bytes bring it about, not time",
-                    times(share)
+                    scale_by(share)
                 )
             },
             Hint::of_writing("write at half the rate"),
         );
-        scales.sign(
+        log_odds.add_measured(
             "slower_when_warm",
-            case.signs.cool_over_warm,
+            case.measurements.rested_over_loaded,
             1.3,
-            |ratio| format!("reads became slower as well, by {}", times(ratio)),
+            |ratio| format!("reads became slower as well, by {}", scale_by(ratio)),
             "",
         );
-        let beyond = case.beyond_usual(Shape::WriteDrop).filter(|_| !case.usual.is_empty());
-        scales.sign(
-            "drop_beyond_usual",
+        let beyond = case.beyond_normal(Indicator::WriteCliff).filter(|_| !case.normal.is_empty());
+        log_odds.add_measured(
+            "cliff_beyond_normal",
             beyond,
             1.3,
             |ratio| {
                 format!(
                     "where it is as it should be it does not fall like that, but by {} less",
-                    times(ratio)
+                    scale_by(ratio)
                 )
             },
             "",
@@ -75,37 +75,37 @@ impl Cause for SlcCache {
             let bottom = facts.stack.iter().find(|layer| layer.on.is_empty())?;
             bottom.write_cache.value().map(|cache| cache == "write through")
         });
-        scales.fact(
+        log_odds.add_fact(
             "protected_memory",
             is_protected.filter(|is| *is && !case.is_disk()),
             |_| "its memory outlasts a loss of power, so that it may be memory that filled up".into(),
             "",
         );
-        arm(&mut scales, case);
+        hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
-        scales.fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
-        scales
+        log_odds.add_fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
         vec![
-            Cure {
-                what: "leave it as it is: the cache is back after a rest, and nothing but copying very much at once meets its end".into(),
+            Fix {
+                description: "leave it as it is: the cache is back after a rest, and nothing but copying very much at once meets its end".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "nothing",
                 check: "write again after some minutes of rest",
-                deed: None,
+                action: None,
             },
-            Cure {
-                what: "keep a part of the drive free, where its cache grows with free space".into(),
+            Fix {
+                description: "keep a part of the drive free, where its cache grows with free space".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "space",
                 check: "write as much again with more free space",
-                deed: None,
+                action: None,
             },
         ]
     }

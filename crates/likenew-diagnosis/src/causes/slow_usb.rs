@@ -1,8 +1,8 @@
 //! A bridge or port of USB that is slower than the drive behind it.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
-use super::times;
+use super::scale_by;
 
 /// Between what USB 2 carries, 53 MB/s, and what USB 3 does, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
 const USB3: u64 = 200_000_000;
@@ -14,30 +14,30 @@ const BETTER: f64 = 1.2;
 /// USB is the bottleneck.
 pub(super) struct SlowUsb;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "slow_usb",
-    because: "it hangs on a USB port or bridge that is slower than it",
+    summary: "it hangs on a USB port or bridge that is slower than it",
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
-        Symptom::Below(Figure::ReadInOrder),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::ReadAnywhereDeep),
-        Symptom::Below(Figure::ReadAnywhere),
+        Symptom::Below(Metric::SequentialRead),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomReadQd32),
+        Symptom::Below(Metric::RandomRead),
     ],
     manual: include_str!("slow_usb.md"),
 };
 
 impl Cause for SlowUsb {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
         let drive = case.drive();
-        scales.fact(
+        log_odds.add_fact(
             "usb",
             case.is_usb(),
             |is| format!("it {} by USB", if is { "is attached" } else { "is not attached" }),
@@ -49,8 +49,8 @@ impl Cause for SlowUsb {
             Some(possible as f64 >= BETTER * now as f64)
         });
         // A stick of USB 2 that is as fast as it should be is what it is; a faster drive in an enclosure of USB 2 is not.
-        let is_slow = case.is_below(Figure::ReadInOrder).is_some_and(|share| share.value < SLOW);
-        scales.fact(
+        let is_slow = case.is_below(Metric::SequentialRead).is_some_and(|share| share.value < SLOW);
+        log_odds.add_fact(
             "slow_ceiling",
             link.and_then(|link| link.ceiling_bytes_per_s.get())
                 .map(|ceiling| ceiling < USB3)
@@ -60,7 +60,7 @@ impl Cause for SlowUsb {
             },
             Hint::of_facts("look at the link"),
         );
-        scales.fact(
+        log_odds.add_fact(
             "slow_possible",
             possible,
             |is| {
@@ -72,7 +72,7 @@ impl Cause for SlowUsb {
             },
             "",
         );
-        scales.fact(
+        log_odds.add_fact(
             "storage_driver",
             link.and_then(|link| link.driver.value()).map(|driver| driver == "usb-storage"),
             |is| {
@@ -84,35 +84,35 @@ impl Cause for SlowUsb {
             },
             "",
         );
-        scales.sign(
+        log_odds.add_measured(
             "depth_helps",
-            case.signs.deep_over_single,
+            case.measurements.deep_over_single,
             1.3,
-            |ratio| format!("32 small reads at a time are {} as many as one at a time", times(ratio)),
+            |ratio| format!("32 small reads at a time are {} as many as one at a time", scale_by(ratio)),
             "",
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
         vec![
-            Cure {
-                what: "plug it into a port of USB 3 or faster, directly, with a cable made for it".into(),
+            Fix {
+                description: "plug it into a port of USB 3 or faster, directly, with a cable made for it".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "a cable",
                 check: "likenew facts shows the speed, and likenew check again",
-                deed: None,
+                action: None,
             },
-            Cure {
-                what: "take another enclosure, or newer firmware for this one, where the kernel keeps it from taking many commands at a time".into(),
+            Fix {
+                description: "take another enclosure, or newer firmware for this one, where the kernel keeps it from taking many commands at a time".into(),
                 command: None,
                 undo: None,
                 risk: Risk::Low,
                 cost: "an enclosure",
                 check: "likenew facts shows the driver uas",
-                deed: None,
+                action: None,
             },
         ]
     }

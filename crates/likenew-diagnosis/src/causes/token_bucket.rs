@@ -1,52 +1,54 @@
 //! A volume that is held to a rate after a burst.
 
-use crate::{Card, Case, Cause, Cure, Figure, Hint, Kind, Risk, Scales, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
 
-use super::{percent, times};
+use super::{percent, scale_by};
 
 /// The volume has used up its credits.
 pub(super) struct TokenBucket;
 
-const CARD: Card = Card {
+const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "token_bucket",
-    because: "its credits are used up, and it is held to the rate that is paid for",
+    summary: "its credits are used up, and it is held to the rate that is paid for",
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
         Symptom::FlatAfterBurst,
-        Symptom::WritesDrop,
-        Symptom::Tires,
-        Symptom::Below(Figure::ReadInOrder),
-        Symptom::Below(Figure::WriteInOrder),
-        Symptom::Below(Figure::WriteOnAndOn),
-        Symptom::Below(Figure::ReadAnywhere),
-        Symptom::Below(Figure::WriteAnywhere),
-        Symptom::Below(Figure::ReadAnywhereDeep),
+        Symptom::WriteCliff,
+        Symptom::SlowsUnderLoad,
+        Symptom::Below(Metric::SequentialRead),
+        Symptom::Below(Metric::SequentialWrite),
+        Symptom::Below(Metric::SustainedWrite),
+        Symptom::Below(Metric::RandomRead),
+        Symptom::Below(Metric::RandomWrite),
+        Symptom::Below(Metric::RandomReadQd32),
     ],
     manual: include_str!("token_bucket.md"),
 };
 
 impl Cause for TokenBucket {
-    fn card(&self) -> &'static Card {
-        &CARD
+    fn descriptor(&self) -> &'static CauseDescriptor {
+        &DESCRIPTOR
     }
 
-    fn weigh(&self, case: &Case<'_>) -> Scales {
-        let mut scales = Scales::of(CARD.name);
-        scales.sign(
+    fn score(&self, case: &Case<'_>) -> LogOdds {
+        let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
+        log_odds.add_measured(
             "burst",
-            case.signs.burst_over_flat,
+            case.measurements.burst_over_flat,
             1.3,
-            |ratio| format!("a run of small I/Os began {} as fast as it ended, and ended flat", times(ratio)),
+            |ratio| {
+                format!("a run of small I/Os began {} as fast as it ended, and ended flat", scale_by(ratio))
+            },
             "run it for longer than its burst lasts",
         );
-        scales.fact(
+        log_odds.add_fact(
             "virtual",
             case.drive().map(|_| case.virtual_by().is_some()),
             |is| if is { "a hypervisor or a cloud shows it".into() } else { "no hypervisor shows it".into() },
             Hint::of_facts("look at what shows it"),
         );
-        scales.fact(
+        log_odds.add_fact(
             "cloud",
             case.drive().map(|drive| drive.cloud.is_some()),
             |is| {
@@ -58,15 +60,15 @@ impl Cause for TokenBucket {
             },
             "",
         );
-        scales.sign(
+        log_odds.add_measured(
             "deep_below",
-            case.is_below(Figure::ReadAnywhereDeep),
+            case.is_below(Metric::RandomReadQd32),
             0.7,
             |share| format!("small reads 32 at a time are at {} of what they should be", percent(share)),
             Hint::from("give what its small reads should be")
-                .by("likenew check {} --advertised random_read_deep=3000"),
+                .with_command("likenew check {} --advertised random_read_qd32=3000"),
         );
-        let counts = case.since.map(|since| &since.counts);
+        let counts = case.delta.map(|since| &since.counts);
         let held = counts.and_then(|counts| {
             let each = [
                 &counts.volume_iops_exceeded_us,
@@ -76,8 +78,8 @@ impl Cause for TokenBucket {
             ];
             each.into_iter().filter_map(|count| count.get()).reduce(|one, other| one + other)
         });
-        scales.count(
-            "held_count",
+        log_odds.add_count(
+            "throttle_count_cloud",
             held.map(|us| us > 0),
             |is| {
                 if is {
@@ -88,28 +90,28 @@ impl Cause for TokenBucket {
             },
             "",
         );
-        scales
+        log_odds
     }
 
-    fn cures(&self, _case: &Case<'_>) -> Vec<Cure> {
+    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
         vec![
-            Cure {
-                what: "pay for more I/Os or bytes a second, or for a larger machine where the machine is the limit".into(),
+            Fix {
+                description: "pay for more I/Os or bytes a second, or for a larger machine where the machine is the limit".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "money",
                 check: "likenew check again",
-                deed: None,
+                action: None,
             },
-            Cure {
-                what: "spread the work, so that credits come back".into(),
+            Fix {
+                description: "spread the work, so that credits come back".into(),
                 command: None,
                 undo: None,
                 risk: Risk::None,
                 cost: "time",
                 check: "likenew watch",
-                deed: None,
+                action: None,
             },
         ]
     }

@@ -7,9 +7,9 @@ use std::fmt;
 use std::ops::Range;
 
 use likenew_core::access::Access;
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::workload::{Stream, Workload};
@@ -29,18 +29,18 @@ pub(super) struct Section {
 
 impl Section {
     /// The sections of the workload with this number; those of its streams run side by side.
-    pub(super) fn of(
+    pub(super) fn from_workload(
         workload: &Workload,
         number: usize,
         geometry: &Geometry,
         is_device: bool,
     ) -> Result<Vec<Self>, ExportError> {
         if encode(&workload.name).len() > NAME_BYTES_MAX {
-            return Err(unsayable(workload, format!("its name is longer than {NAME_BYTES_MAX} bytes")));
+            return Err(not_expressible(workload, format!("its name is longer than {NAME_BYTES_MAX} bytes")));
         }
-        if let Some(recorded) = &workload.recorded {
-            let trace = &recorded.trace;
-            return Err(unsayable(
+        if let Some(replay_spec) = &workload.replay_spec {
+            let trace = &replay_spec.trace;
+            return Err(not_expressible(
                 workload,
                 format!(
                     "it replays {trace}, and fio reads logs of its own (read_iolog) as fast or at their times alone"
@@ -132,20 +132,23 @@ impl Section {
             (Mix::Reads(_), false) => "rw",
             (Mix::Reads(_), true) => "randrw",
             (Mix::Only(Op::Trim), _) if !is_device => {
-                return Err(unsayable(workload, "fio trims block devices only, and this is a file"));
+                return Err(not_expressible(workload, "fio trims block devices only, and this is a file"));
             }
             (Mix::Only(Op::Trim), false) => "trim",
             (Mix::Only(Op::Trim), true) => "randtrim",
             (Mix::Only(Op::Flush), _) => {
-                return Err(unsayable(workload, "fio flushes between writes only and has no job of flushes"));
+                return Err(not_expressible(
+                    workload,
+                    "fio flushes between writes only and has no job of flushes",
+                ));
             }
         };
-        match stream.place {
-            Place::Strided { step, .. } => {
+        match stream.pattern {
+            AccessPattern::Strided { step, .. } => {
                 let length = shortest(&stream.size);
                 if stream.size.choices().len() > 1 || step < length {
                     let missing = "fio skips bytes after each I/O, and these overlap or have several lengths";
-                    return Err(unsayable(workload, missing));
+                    return Err(not_expressible(workload, missing));
                 }
                 self.comment(
                     "at the end of the zone fio begins again where the next step leads, and we at its start",
@@ -170,12 +173,12 @@ impl Section {
             return Ok(());
         }
         if choices.len() > LENGTHS_MAX {
-            return Err(unsayable(workload, format!("fio mixes at most {LENGTHS_MAX} lengths of I/O")));
+            return Err(not_expressible(workload, format!("fio mixes at most {LENGTHS_MAX} lengths of I/O")));
         }
         let (percents, exact) = percents(&stream.size);
         if percents.contains(&0) {
             let missing = "fio knows whole percents, and one of its lengths is rarer than that";
-            return Err(unsayable(workload, missing));
+            return Err(not_expressible(workload, missing));
         }
         if !exact {
             self.comment("fio knows whole percents: the shares of the lengths are rounded");
@@ -194,7 +197,7 @@ impl Section {
         stream: &Stream,
         geometry: &Geometry,
     ) -> Result<(), ExportError> {
-        let zone = stream.place.region().resolve(geometry.capacity, geometry.block);
+        let zone = stream.pattern.region().resolve(geometry.capacity, geometry.block);
         let zone = zone.map_err(ExportError::Unfit)?;
         let copies = if is_forward(stream) { u64::from(workload.lanes) } else { 1 };
         let shortest = shortest(&stream.size);
@@ -211,10 +214,10 @@ impl Section {
         if left > 0 && !alike {
             self.comment(format!("{left} bytes of the zone, less than an I/O a copy, are left out"));
         }
-        match stream.place {
-            Place::Zipf { theta, .. } => self.zipf(theta),
-            Place::Scattered { align, .. } => self.set("blockalign", align),
-            Place::Forward(_) | Place::Uniform(_) | Place::Strided { .. } => {}
+        match stream.pattern {
+            AccessPattern::Zipf { theta, .. } => self.zipf(theta),
+            AccessPattern::RandomAligned { align, .. } => self.set("blockalign", align),
+            AccessPattern::Sequential(_) | AccessPattern::Random(_) | AccessPattern::Strided { .. } => {}
         }
         Ok(())
     }
@@ -286,12 +289,12 @@ impl fmt::Display for Section {
     }
 }
 
-fn unsayable(workload: &Workload, missing: impl Into<String>) -> ExportError {
-    ExportError::Unsayable { workload: workload.name.clone(), missing: missing.into() }
+fn not_expressible(workload: &Workload, missing: impl Into<String>) -> ExportError {
+    ExportError::NotExpressible { workload: workload.name.clone(), missing: missing.into() }
 }
 
 fn is_forward(stream: &Stream) -> bool {
-    matches!(stream.place, Place::Forward(_) | Place::Strided { .. })
+    matches!(stream.pattern, AccessPattern::Sequential(_) | AccessPattern::Strided { .. })
 }
 
 fn shortest(size: &Size) -> u64 {

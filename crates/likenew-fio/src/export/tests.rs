@@ -23,7 +23,7 @@ fn workload(text: &str) -> Workload {
 
 fn reads(more: &str) -> Workload {
     workload(&format!(
-        "name = 'w'\n{more}\n[[stream]]\nop = 'read'\nsize = '4KiB'\nplace.uniform = '0..8MiB'\npace.closed.depth = 4"
+        "name = 'w'\n{more}\n[[stream]]\nop = 'read'\nsize = '4KiB'\npattern.random = '0..8MiB'\narrival.closed.depth = 4"
     ))
 }
 
@@ -58,14 +58,16 @@ fn bounds_are_divided_among_copies() {
     has(&uneven, &["io_size=1368064", "runtime=2000ms"]);
     assert!(uneven.contains("# the bound does not divide") && !uneven.contains("time_based"), "{uneven}");
     has(&section(&reads("until = { bytes = 10000 }")), &["io_size=12288"]);
-    let forward = "op = 'write'\nsize = '64KiB'\nplace.forward = '8MiB..40MiB'\npace.closed.depth = 1";
+    let forward =
+        "op = 'write'\nsize = '64KiB'\npattern.sequential = '8MiB..40MiB'\narrival.closed.depth = 1";
     let mut copies = stream("bytes = '32MiB'", forward);
     copies.lanes = 4;
     has(
         &section(&copies),
         &["offset=8388608", "size=8388608", "offset_increment=8388608", "io_size=8388608"],
     );
-    copies.streams[0].place = likenew_core::place::Place::Forward("0..1000KiB".parse().unwrap());
+    copies.streams[0].pattern =
+        likenew_core::access_pattern::AccessPattern::Sequential("0..1000KiB".parse().unwrap());
     let text = section(&copies);
     has(
         &text,
@@ -78,23 +80,23 @@ fn bounds_are_divided_among_copies() {
 }
 
 #[test]
-fn steps_and_alignments_are_said() {
-    let reads = |place: &str| {
-        stream("ops = 9", &format!("op = 'read'\nsize = '4KiB'\npace.closed.depth = 1\nplace.{place}"))
+fn steps_and_alignments_are_reported() {
+    let reads = |pattern: &str| {
+        stream("ops = 9", &format!("op = 'read'\nsize = '4KiB'\narrival.closed.depth = 1\npattern.{pattern}"))
     };
     has(&section(&reads("strided = { region = 'whole', step = '64KiB' }")), &["rw=read:61440", "bs=4096"]);
     has(
-        &section(&reads("scattered = { region = 'whole', align = '512' }")),
+        &section(&reads("random_aligned = { region = 'whole', align = '512' }")),
         &["rw=randread", "blockalign=512"],
     );
 }
 
 #[test]
-fn mixes_lengths_paces_and_data_are_said() {
+fn mixes_lengths_paces_and_data_are_reported() {
     let text = section(&stream(
         "elapsed = '1s'",
-        "op = 'mix:70'\nsize = '4KiB:2,64KiB:1'\nplace.zipf = { region = 'whole', theta = 1.0 }\n\
-         pace.open = { per_second = 200.0, arrivals = 'poisson', depth_max = 32 }\ndata = '0.25'",
+        "op = 'mix:70'\nsize = '4KiB:2,64KiB:1'\npattern.zipf = { region = 'whole', theta = 1.0 }\n\
+         arrival.open = { per_second = 200.0, inter_arrival = 'poisson', depth_max = 32 }\ndata = '0.25'",
     ));
     has(
         &text,
@@ -102,13 +104,13 @@ fn mixes_lengths_paces_and_data_are_said() {
     );
     has(&text, &["rate_iops=140,60", "rate_process=poisson", "iodepth=32", "buffer_compress_percentage=75"]);
     assert!(text.contains("# fio knows whole percents: the shares"), "{text}");
-    let even = "op = 'write'\nsize = '4KiB'\nplace.uniform = 'whole'\ndata = 'zero'\npace.open = { per_second = 0.5, depth_max = 1 }";
+    let even = "op = 'write'\nsize = '4KiB'\npattern.random = 'whole'\ndata = 'zero'\narrival.open = { per_second = 0.5, depth_max = 1 }";
     has(&section(&stream("elapsed = '1s'", even)), &["rate=,2048", "zero_buffers=1"]);
 }
 
 #[test]
 fn streams_run_side_by_side_and_rests_wait() {
-    let one = "[[stream]]\nop = 'read'\nsize = '4KiB'\nplace.uniform = 'whole'\npace.closed.depth = 1\n";
+    let one = "[[stream]]\nop = 'read'\nsize = '4KiB'\npattern.random = 'whole'\narrival.closed.depth = 1\n";
     let both = workload(&format!("name = 'a; b'\nuntil = {{ elapsed = '1s' }}\n{one}{one}"));
     let text = section(&both);
     assert_eq!((text.matches("[a%3B b]").count(), text.matches("stonewall=1").count()), (2, 1), "{text}");
@@ -117,7 +119,7 @@ fn streams_run_side_by_side_and_rests_wait() {
 }
 
 #[test]
-fn the_way_to_the_drive_is_said_where_it_is_not_the_usual_one() {
+fn the_way_to_the_drive_is_reported_where_it_is_not_the_usual_one() {
     let of = |more: &str| section(&reads(&format!("{more}\nuntil = {{ ops = 1 }}")));
     let usual = of("");
     assert!(
@@ -149,7 +151,7 @@ fn what_fio_lacks_is_an_error_that_names_the_workload() {
     };
     let trim = stream(
         "elapsed = '1s'",
-        "op = 'trim'\nsize = '4KiB'\nplace.forward = 'whole'\npace.closed.depth = 1",
+        "op = 'trim'\nsize = '4KiB'\npattern.sequential = 'whole'\narrival.closed.depth = 1",
     );
     case(&trim, "/tmp/file", "trims block devices only");
     has(&section(&trim), &["rw=trim"]);
@@ -162,7 +164,7 @@ fn what_fio_lacks_is_an_error_that_names_the_workload() {
     let mut rare = reads("until = { ops = 10 }");
     rare.streams[0].size = "4k:999,8k:1".parse().unwrap();
     case(&rare, "/tmp/file", "rarer");
-    let slow = "op = 'read'\nsize = '4KiB'\nplace.uniform = 'whole'\npace.open = { per_second = 0.1, depth_max = 1, arrivals = 'poisson' }";
+    let slow = "op = 'read'\nsize = '4KiB'\npattern.random = 'whole'\narrival.open = { per_second = 0.1, depth_max = 1, inter_arrival = 'poisson' }";
     case(&stream("elapsed = '1s'", slow), "/tmp/file", "a pace of 0.1 I/Os a second");
     case(&reads("until = { elapsed = '1s' }\nlanes = 0"), "/tmp/file", "lane");
     let mut long = reads("until = { ops = 1 }");

@@ -14,7 +14,7 @@ pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
         let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
         match documents.next() {
             Some(Ok(value)) => found = Some(value),
-            Some(Err(error)) => return Err(malformed(text, start, &error)),
+            Some(Err(error)) => return Err(malformed_error(text, start, &error)),
             None => unreachable!("a text that begins with a brace is not empty"),
         }
         count += 1;
@@ -36,14 +36,14 @@ fn next_brace(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-fn malformed(text: &str, start: usize, error: &serde_json::Error) -> ImportError {
+fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> ImportError {
     let lines_before = text[..start].matches('\n').count();
     let column_before = start - text[..start].rfind('\n').map_or(0, |end| end + 1);
     let column = if error.line() == 1 { column_before } else { 0 } + error.column();
-    let said = error.to_string();
-    let why = said.rsplit_once(" at line ").map_or(said.as_str(), |(why, _)| why);
+    let message = error.to_string();
+    let reason = message.rsplit_once(" at line ").map_or(message.as_str(), |(reason, _)| reason);
     let hint = if error.is_eof() { ": the file is cut off" } else { "" };
-    ImportError::Malformed { line: lines_before + error.line(), column, why: format!("{why}{hint}") }
+    ImportError::Malformed { line: lines_before + error.line(), column, reason: format!("{reason}{hint}") }
 }
 
 /// What a text is that is none of fio's JSON, and what to do.

@@ -46,7 +46,7 @@ pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError>
         if host.is_some() && name == "All clients" {
             continue;
         }
-        let options = Options::of(root, &job)?;
+        let options = Options::from_job(root, &job)?;
         let turn =
             (host.clone().unwrap_or_default(), job.need("groupid", "the number of its group")?.count()?);
         let part = options.text("description").and_then(Part::read);
@@ -55,7 +55,7 @@ pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError>
         add(&mut groups, name, turn, part, Jobs { copies: vec![job], options });
     }
     if groups.is_empty() {
-        return Err(jobs.unexpected("a list of at least one job"));
+        return Err(jobs.unexpected_error("a list of at least one job"));
     }
     tell_apart(&mut groups);
     Ok(groups)

@@ -134,10 +134,11 @@ fn read_bins(node: &Node<'_>) -> Result<Vec<(u64, u64)>, ImportError> {
     let (mut bins, mut sum) = (Vec::new(), 0u64);
     for (ns, count) in node.entries()? {
         let ns = ns.parse::<u64>().ok().filter(|ns| *ns <= COUNT_MAX);
-        let ns = ns.ok_or_else(|| count.unexpected("a bin whose name is a whole number of nanoseconds"))?;
+        let ns =
+            ns.ok_or_else(|| count.unexpected_error("a bin whose name is a whole number of nanoseconds"))?;
         sum = sum.saturating_add(count.count()?);
         if sum > COUNT_MAX {
-            return Err(node.unexpected("bins that hold less than 2⁶⁰ I/Os"));
+            return Err(node.unexpected_error("bins that hold less than 2⁶⁰ I/Os"));
         }
         bins.push((ns, count.count()?));
     }
@@ -149,8 +150,9 @@ fn read_percentiles(node: &Node<'_>) -> Result<Vec<(f64, u64)>, ImportError> {
     let mut percentiles = Vec::new();
     for (percent, ns) in node.entries()? {
         let share = percent.parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent));
-        let share =
-            share.ok_or_else(|| ns.unexpected("a percentile whose name is a number from 0 to 100"))? / 100.0;
+        let share = share
+            .ok_or_else(|| ns.unexpected_error("a percentile whose name is a number from 0 to 100"))?
+            / 100.0;
         percentiles.push((share, ns.count()?));
     }
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -239,8 +241,8 @@ mod tests {
             prop_assert!(counts.iter().all(|(ns, _)| (min..=min + more).contains(ns)));
             let latency = Latency { mean_ns: 1.0, counts };
             let (first, rest) = latency.divide(0.7);
-            let counted = |of: Latency| of.counts.iter().map(|(_, count)| count).sum::<u64>();
-            prop_assert_eq!(counted(first) + counted(rest), count);
+            let count_of = |of: Latency| of.counts.iter().map(|(_, count)| count).sum::<u64>();
+            prop_assert_eq!(count_of(first) + count_of(rest), count);
         }
     }
 }

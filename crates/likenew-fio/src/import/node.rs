@@ -19,7 +19,7 @@ impl<'a> Node<'a> {
         Self { value, path: String::new() }
     }
 
-    fn below(&self, value: &'a Value, key: &str) -> Self {
+    fn child(&self, value: &'a Value, key: &str) -> Self {
         let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let key = if plain { key.to_owned() } else { format!("{key:?}") };
         let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
@@ -32,7 +32,7 @@ impl<'a> Node<'a> {
 
     /// What stands under this key, if anything does.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
-        self.value.get(key).map(|value| self.below(value, key))
+        self.value.get(key).map(|value| self.child(value, key))
     }
 
     /// What stands under this key.
@@ -40,55 +40,55 @@ impl<'a> Node<'a> {
         self.get(key).ok_or_else(|| {
             let found = match self.value {
                 Value::Object(_) => "nothing".to_owned(),
-                _ => format!("{} above it", self.found()),
+                _ => format!("{} above it", self.describe()),
             };
-            let path = self.below(&Value::Null, key).path;
-            ImportError::Unexpected { path, expected: expected.to_owned(), found }
+            let path = self.child(&Value::Null, key).path;
+            ImportError::Unexpected { path, expected: expected.to_owned(), actual: found }
         })
     }
 
     pub(super) fn entries(&self) -> Result<Vec<(&'a String, Self)>, ImportError> {
-        let object = self.value.as_object().ok_or_else(|| self.unexpected("an object"))?;
-        Ok(object.iter().map(|(key, value)| (key, self.below(value, key))).collect())
+        let object = self.value.as_object().ok_or_else(|| self.unexpected_error("an object"))?;
+        Ok(object.iter().map(|(key, value)| (key, self.child(value, key))).collect())
     }
 
     pub(super) fn list(&self) -> Result<Vec<Self>, ImportError> {
-        let list = self.value.as_array().ok_or_else(|| self.unexpected("a list"))?;
+        let list = self.value.as_array().ok_or_else(|| self.unexpected_error("a list"))?;
         let node = |(index, value)| Self { value, path: format!("{}[{index}]", self.path) };
         Ok(list.iter().enumerate().map(node).collect())
     }
 
     pub(super) fn text(&self) -> Result<&'a str, ImportError> {
-        self.value.as_str().ok_or_else(|| self.unexpected("a text"))
+        self.value.as_str().ok_or_else(|| self.unexpected_error("a text"))
     }
 
     /// A whole number that can be a count.
     pub(super) fn count(&self) -> Result<u64, ImportError> {
         let count = self.value.as_u64().filter(|count| *count <= COUNT_MAX);
-        count.ok_or_else(|| self.unexpected("a whole number from 0 to 2⁶⁰"))
+        count.ok_or_else(|| self.unexpected_error("a whole number from 0 to 2⁶⁰"))
     }
 
     /// A number of at least zero.
     pub(super) fn number(&self) -> Result<f64, ImportError> {
         let number = self.value.as_f64().filter(|number| (0.0..=COUNT_MAX as f64).contains(number));
-        number.ok_or_else(|| self.unexpected("a number from 0 to 2⁶⁰"))
+        number.ok_or_else(|| self.unexpected_error("a number from 0 to 2⁶⁰"))
     }
 
     /// An error number of the system.
     pub(super) fn errno(&self) -> Result<i32, ImportError> {
         let number = self.value.as_i64().and_then(|number| i32::try_from(number).ok());
-        number.ok_or_else(|| self.unexpected("an error number of the system"))
+        number.ok_or_else(|| self.unexpected_error("an error number of the system"))
     }
 
-    pub(super) fn unexpected(&self, expected: &str) -> ImportError {
+    pub(super) fn unexpected_error(&self, expected: &str) -> ImportError {
         ImportError::Unexpected {
             path: self.path.clone(),
             expected: expected.to_owned(),
-            found: self.found(),
+            actual: self.describe(),
         }
     }
 
-    fn found(&self) -> String {
+    fn describe(&self) -> String {
         const CHARS_MAX: usize = 40;
         match self.value {
             Value::Null => "null".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Jobs by what is to be said of them.
 pub(super) struct Notes {
     documents: usize,
-    of: BTreeMap<Note, Vec<String>>,
+    jobs_by_note: BTreeMap<Note, Vec<String>>,
 }
 
 /// Something that a reader has to know of a job.
@@ -26,7 +26,7 @@ pub(super) enum Note {
     /// Reads and writes came as one number.
     Mixed,
     /// It read back what it wrote.
-    Verified,
+    VerifyCounts,
     /// It read back what it wrote, beside reads of its own.
     VerifiedAmong,
     /// It read back what it wrote while it went on writing.
@@ -44,16 +44,16 @@ pub(super) enum Note {
     /// Every copy walked the whole zone.
     Overlapping,
     /// These settings have no counterpart in a workload.
-    Unsaid(String),
+    Unmapped(String),
 }
 
 impl Notes {
     pub(super) fn new(documents: usize) -> Self {
-        Self { documents, of: BTreeMap::new() }
+        Self { documents, jobs_by_note: BTreeMap::new() }
     }
 
     pub(super) fn add(&mut self, note: Note, job: &str) {
-        let jobs = self.of.entry(note).or_default();
+        let jobs = self.jobs_by_note.entry(note).or_default();
         if !jobs.iter().any(|known| known == job) {
             jobs.push(job.to_owned());
         }
@@ -75,7 +75,9 @@ impl Notes {
             sentences
                 .push("not every job asked for direct=1: the system's cache may have answered".to_owned());
         }
-        sentences.extend(self.of.iter().map(|(note, jobs)| format!("{}: {}", names(jobs), note.sentence())));
+        sentences.extend(
+            self.jobs_by_note.iter().map(|(note, jobs)| format!("{}: {}", names(jobs), note.sentence())),
+        );
         sentences
     }
 }
@@ -97,7 +99,7 @@ impl Note {
                 let error = std::io::Error::from_raw_os_error(*errno);
                 return format!("failed: {error}; fio does not say which I/O it was");
             }
-            Self::Unsaid(settings) => {
+            Self::Unmapped(settings) => {
                 return format!("the workload shown leaves out what fio was told beyond it: {settings}");
             }
             Self::Interpolated => {
@@ -112,7 +114,7 @@ impl Note {
             Self::Mixed => {
                 "fio gave reads and writes as one number; they are divided by the job's rwmixread and share one distribution"
             }
-            Self::Verified => "what the job read, to verify what was written, is shown as a workload of its own, over its own time",
+            Self::VerifyCounts => "what the job read, to verify what was written, is shown as a workload of its own, over its own time",
             Self::VerifiedAmong => {
                 "fio does not tell the mix's own reads from those that verify: counts, latencies and rates are of both; \
                  do_verify=0 measures the mix alone"

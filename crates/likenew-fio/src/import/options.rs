@@ -86,7 +86,7 @@ const NEUTRAL: [&str; 52] = [
 ];
 
 /// Options that a workload says in its own words.
-const UNDERSTOOD: [&str; 24] = [
+const KNOWN_OPTIONS: [&str; 24] = [
     "bs",
     "bssplit",
     "buffer_compress_chunk",
@@ -114,7 +114,7 @@ const UNDERSTOOD: [&str; 24] = [
 ];
 
 impl Options {
-    pub(super) fn of(root: &Node<'_>, job: &Node<'_>) -> Result<Self, ImportError> {
+    pub(super) fn from_job(root: &Node<'_>, job: &Node<'_>) -> Result<Self, ImportError> {
         let mut values = BTreeMap::new();
         let own = job.need("job options", "the options of the job, as fio 3 gives them")?;
         for options in root.get("global options").into_iter().chain([own.clone()]) {
@@ -151,12 +151,12 @@ impl Options {
         self.text("loops").is_none_or(|loops| loops == "1")
     }
 
-    pub(super) fn unexpected(&self, option: &str, expected: &str) -> ImportError {
+    pub(super) fn unexpected_error(&self, option: &str, expected: &str) -> ImportError {
         let found = self.text(option).map_or("nothing".to_owned(), |text| format!("the text {text:?}"));
         ImportError::Unexpected {
             path: format!("{}.{option}", self.path),
             expected: expected.to_owned(),
-            found,
+            actual: found,
         }
     }
 
@@ -164,13 +164,15 @@ impl Options {
     pub(super) fn count_or_one(&self, option: &str) -> Result<u32, ImportError> {
         let Some(text) = self.text(option) else { return Ok(1) };
         let count = text.parse().ok().filter(|count| (1..=1 << 20).contains(count));
-        count.ok_or_else(|| self.unexpected(option, "a whole number from 1"))
+        count.ok_or_else(|| self.unexpected_error(option, "a whole number from 1"))
     }
 
     pub(super) fn amount(&self, option: &str) -> Result<Option<Amount>, ImportError> {
         let read = |text| {
             let amount = parse_amount(text, self.kibi());
-            amount.ok_or_else(|| self.unexpected(option, "a size as fio spells it, such as 4096, 4k or 10%"))
+            amount.ok_or_else(|| {
+                self.unexpected_error(option, "a size as fio spells it, such as 4096, 4k or 10%")
+            })
         };
         self.text(option).map(read).transpose()
     }
@@ -184,7 +186,7 @@ impl Options {
         let read = |text| {
             let span = parse_duration(text);
             span.ok_or_else(|| {
-                self.unexpected(option, "a time as fio spells it, such as 5 (seconds), 500ms or 2m")
+                self.unexpected_error(option, "a time as fio spells it, such as 5 (seconds), 500ms or 2m")
             })
         };
         self.text(option).map(read).transpose()
@@ -202,8 +204,8 @@ impl Options {
     }
 
     /// Those that a workload leaves out, as text.
-    pub(super) fn unsaid(&self) -> Vec<String> {
-        let known = |option: &str| NEUTRAL.contains(&option) || UNDERSTOOD.contains(&option);
+    pub(super) fn unmapped_options(&self) -> Vec<String> {
+        let known = |option: &str| NEUTRAL.contains(&option) || KNOWN_OPTIONS.contains(&option);
         let others = self.values.iter().filter(|(option, _)| !known(option));
         others.map(|(option, value)| format!("{option}={value}")).collect()
     }

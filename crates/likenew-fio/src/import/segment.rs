@@ -15,24 +15,24 @@ use super::ImportError;
 use super::groups::Group;
 use super::node::COUNT_MAX;
 use super::notes::Notes;
-use super::stream::{stream, until};
-use super::tallies::{Counted, JobTraits};
+use super::stream::{bound, stream};
+use super::tallies::{JobCounts, JobTraits};
 
 /// One segment for each group, in order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     let mut totals = Totals::default();
     let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());
     // Jobs of one turn start together, those of the next when the last of them has ended.
-    let (mut began, mut ended) = (Nanos::ZERO, Nanos::ZERO);
+    let (mut started_at, mut ended) = (Nanos::ZERO, Nanos::ZERO);
     for (index, group) in groups.iter().enumerate() {
         let before = index.checked_sub(1).map(|before| &groups[before].turn);
         if before.is_some_and(|before| before.0 != group.turn.0) {
-            (began, ended) = (Nanos::ZERO, Nanos::ZERO);
+            (started_at, ended) = (Nanos::ZERO, Nanos::ZERO);
         } else if before.is_some_and(|before| before.1 != group.turn.1) {
-            began = ended;
+            started_at = ended;
         }
-        for segment in workloads(group, began, &mut totals, notes)? {
-            ended = ended.max(segment.ended);
+        for segment in workloads(group, started_at, &mut totals, notes)? {
+            ended = ended.max(segment.ended_at);
             segments.push(segment);
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Se
 /// What a group did: one workload, and what it read to verify as another one.
 fn workloads(
     group: &Group<'_>,
-    began: Nanos,
+    started_at: Nanos,
     totals: &mut Totals,
     notes: &mut Notes,
 ) -> Result<Vec<Segment>, ImportError> {
@@ -51,12 +51,12 @@ fn workloads(
     let mut workload = Workload {
         lanes,
         seed: first.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
-        ..Workload::new(&group.name, until(first, lanes)?, Vec::new())
+        ..Workload::new(&group.name, bound(first, lanes)?, Vec::new())
     };
     // What a rest reads from nowhere measures nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
     let notes = if is_rest { &mut unsaid } else { notes };
-    let (mut parts, mut verified) = (Parts::default(), Parts::default());
+    let (mut parts, mut verify_counts) = (Parts::default(), Parts::default());
     let mut read_back = Vec::new();
     for (index, jobs) in group.streams.iter().enumerate() {
         let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs")?, notes)?;
@@ -66,21 +66,23 @@ fn workloads(
         let is_one_pass = !is_joined && jobs.options.runs_once();
         for copy in &jobs.copies {
             // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
-            let index =
-                u16::try_from(index).map_err(|_| copy.unexpected("at most 65535 streams in a workload"))?;
+            let index = u16::try_from(index)
+                .map_err(|_| copy.unexpected_error("at most 65535 streams in a workload"))?;
             let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass };
-            let counted = Counted::read(copy, traits, &group.name, notes)?;
-            let read = counted.verified.iter().map(|verified| &verified.tally);
-            for tally in counted.tallies.iter().chain(read) {
-                totals.add(tally).ok_or_else(|| copy.unexpected("jobs that come to less than 2⁶⁰ in all"))?;
+            let counts = JobCounts::read(copy, traits, &group.name, notes)?;
+            let read = counts.verify_counts.iter().map(|verify_counts| &verify_counts.tally);
+            for tally in counts.tallies.iter().chain(read) {
+                totals
+                    .add(tally)
+                    .ok_or_else(|| copy.unexpected_error("jobs that come to less than 2⁶⁰ in all"))?;
             }
-            verified.add_verified(&counted);
-            parts.add(counted);
+            verify_counts.add_verified(&counts);
+            parts.add(counts);
         }
         read_back.push(Stream { op: Mix::Only(Op::Read), ..stream.clone() });
         workload.streams.push(stream);
     }
-    let verify = (!verified.tallies.is_empty()).then(|| {
+    let verify = (!verify_counts.tallies.is_empty()).then(|| {
         let name = format!("{}, verify", group.name);
         Workload { name, streams: read_back, ..workload.clone() }
     });
@@ -89,9 +91,9 @@ fn workloads(
         parts.tallies.clear();
     }
     // With verify_only nothing was written.
-    let first = (verify.is_none() || !parts.tallies.is_empty()).then(|| parts.segment(workload, began));
-    let after = first.as_ref().map_or(began, |first| first.ended);
-    let second = verify.map(|workload| verified.segment(workload, after));
+    let first = (verify.is_none() || !parts.tallies.is_empty()).then(|| parts.segment(workload, started_at));
+    let after = first.as_ref().map_or(started_at, |first| first.ended_at);
+    let second = verify.map(|workload| verify_counts.segment(workload, after));
     Ok(first.into_iter().chain(second).collect())
 }
 
@@ -105,18 +107,18 @@ struct Parts {
 }
 
 impl Parts {
-    fn add(&mut self, counted: Counted) {
-        self.elapsed = self.elapsed.max(counted.elapsed);
-        self.fail(counted.error);
-        counted.tallies.into_iter().for_each(|tally| self.count(tally));
+    fn add(&mut self, counts: JobCounts) {
+        self.elapsed = self.elapsed.max(counts.elapsed);
+        self.fail(counts.error);
+        counts.tallies.into_iter().for_each(|tally| self.count(tally));
     }
 
     /// What the job read to verify.
-    fn add_verified(&mut self, counted: &Counted) {
-        let Some(verified) = &counted.verified else { return };
-        self.elapsed = self.elapsed.max(verified.elapsed);
-        self.fail(verified.error);
-        self.count(verified.tally.clone());
+    fn add_verified(&mut self, counts: &JobCounts) {
+        let Some(verify_counts) = &counts.verify_counts else { return };
+        self.elapsed = self.elapsed.max(verify_counts.elapsed);
+        self.fail(verify_counts.error);
+        self.count(verify_counts.tally.clone());
     }
 
     fn fail(&mut self, error: i32) {
@@ -134,12 +136,12 @@ impl Parts {
     }
 
     /// fio says nothing about the course of time, single I/Os or the drive's health.
-    fn segment(mut self, workload: Workload, began: Nanos) -> Segment {
+    fn segment(mut self, workload: Workload, started_at: Nanos) -> Segment {
         self.tallies.sort_by_key(|tally| (tally.stream, tally.op.index()));
         Segment {
             workload,
-            began,
-            ended: began + self.elapsed,
+            started_at,
+            ended_at: started_at + self.elapsed,
             busy: Nanos::ZERO,
             stop: if self.error == 0 { Stop::Reached } else { Stop::JobFailed { errno: self.error } },
             tallies: self.tallies,
@@ -147,14 +149,14 @@ impl Parts {
             gigabytes: Windows::new(1 << 30),
             slowest: Vec::new(),
             samples: Vec::new(),
-            refused: Vec::new(),
-            replayed: None,
+            refused_ios: Vec::new(),
+            replay_record: None,
             health_before: Health::default(),
             health_after: Health::default(),
             accounting: None,
-            counted: None,
+            device_counters: None,
             damage: None,
-            after_break: false,
+            after_interruption: false,
         }
     }
 }
@@ -165,7 +167,7 @@ struct Totals {
     ios: u64,
     bytes: u64,
     latency_ns: u64,
-    counted: u64,
+    latency_count: u64,
 }
 
 impl Totals {
@@ -179,6 +181,6 @@ impl Totals {
         add(&mut self.ios, tally.short)?;
         add(&mut self.bytes, tally.bytes)?;
         add(&mut self.latency_ns, tally.latency_ns_sum)?;
-        add(&mut self.counted, tally.latency.count())
+        add(&mut self.latency_count, tally.latency.count())
     }
 }

@@ -1,12 +1,12 @@
 //! What a job was told, as a stream of a workload.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
-use likenew_core::workload::{Arrivals, Pace, Stream};
+use likenew_core::workload::{Arrival, InterArrival, Stream};
 
 use super::ImportError;
 use super::notes::{Note, Notes};
@@ -22,12 +22,12 @@ pub(super) fn stream(
 ) -> Result<Stream, ImportError> {
     let (op, is_random) = operation(options)?;
     let size = size(options, op)?;
-    let place = place(options, is_random, copies, name, notes)?;
-    let pace = pace(options, op, &size)?;
-    if matches!(pace, Pace::Open { .. }) {
+    let pattern = access_pattern(options, is_random, copies, name, notes)?;
+    let arrival = arrival(options, op, &size)?;
+    if matches!(arrival, Arrival::Open { .. }) {
         notes.add(Note::Paced, name);
     }
-    let mut unsaid = options.unsaid();
+    let mut unsaid = options.unmapped_options();
     unsaid.extend(
         options
             .text("rw")
@@ -35,9 +35,9 @@ pub(super) fn stream(
             .map(|rw| format!("rw={rw}")),
     );
     if !unsaid.is_empty() {
-        notes.add(Note::Unsaid(unsaid.join(" ")), name);
+        notes.add(Note::Unmapped(unsaid.join(" ")), name);
     }
-    Ok(Stream { op, size, place, pace, data: data(options)? })
+    Ok(Stream { op, size, pattern, arrival, data: data(options)? })
 }
 
 fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
@@ -54,8 +54,10 @@ fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
         "trim" => Mix::Only(Op::Trim),
         "rw" | "readwrite" => mix(options)?,
         _ => {
-            return Err(options
-                .unexpected("rw", "read, write, trim, rw, readwrite or trimwrite, with or without rand"));
+            return Err(options.unexpected_error(
+                "rw",
+                "read, write, trim, rw, readwrite or trimwrite, with or without rand",
+            ));
         }
     };
     Ok((op, is_random))
@@ -65,7 +67,7 @@ fn mix(options: &Options) -> Result<Mix, ImportError> {
     const HALF: u8 = 50;
     let percent = |option: &str| {
         let read = |text: &str| text.parse().ok().filter(|percent: &u8| *percent <= 100);
-        let wrong = || options.unexpected(option, "a whole number of percent");
+        let wrong = || options.unexpected_error(option, "a whole number of percent");
         options.text(option).map(|text| read(text).ok_or_else(wrong)).transpose()
     };
     let reads = match (percent("rwmixread")?, percent("rwmixwrite")?) {
@@ -88,7 +90,7 @@ fn size(options: &Options, op: Mix) -> Result<Size, ImportError> {
         (None, Some(text)) => ("bs", text),
         (None, None) => ("bs", "4096"),
     };
-    let wrong = || options.unexpected(option, LENGTH);
+    let wrong = || options.unexpected_error(option, LENGTH);
     let sides: Vec<&str> = text.split(',').collect();
     // A side that is left out is as the one before it.
     let side = |index: usize| sides.iter().take(index + 1).rev().find(|side| !side.is_empty()).copied();
@@ -131,19 +133,19 @@ fn lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
         };
         lengths.push((parse_amount(size, kibi)?.bytes()?, percent));
     }
-    let said: u64 = lengths.iter().filter_map(|(_, percent)| *percent).sum();
+    let message: u64 = lengths.iter().filter_map(|(_, percent)| *percent).sum();
     let silent = lengths.iter().filter(|(_, percent)| percent.is_none()).count() as u64;
-    let rest = 100u64.saturating_sub(said).checked_div(silent).unwrap_or(0);
+    let rest = 100u64.saturating_sub(message).checked_div(silent).unwrap_or(0);
     Some(lengths.into_iter().map(|(size, percent)| (size, percent.unwrap_or(rest))).collect())
 }
 
-fn place(
+fn access_pattern(
     options: &Options,
     is_random: bool,
     copies: u32,
     name: &str,
     notes: &mut Notes,
-) -> Result<Place, ImportError> {
+) -> Result<AccessPattern, ImportError> {
     let start = options.amount("offset")?.unwrap_or(Amount::Bytes(0));
     let increment = options.bytes("offset_increment")?.unwrap_or(0);
     let region = match (start, options.amount("size")?) {
@@ -159,30 +161,32 @@ fn place(
     if !is_random && copies > 1 && increment == 0 {
         notes.add(Note::Overlapping, name);
     }
-    let wrong = || options.unexpected("random_distribution", "a distribution, such as random or zipf:1.2");
+    let wrong =
+        || options.unexpected_error("random_distribution", "a distribution, such as random or zipf:1.2");
     match options.text("random_distribution") {
-        _ if !is_random => Ok(Place::Forward(region)),
-        None | Some("random") => Ok(Place::Uniform(region)),
+        _ if !is_random => Ok(AccessPattern::Sequential(region)),
+        None | Some("random") => Ok(AccessPattern::Random(region)),
         Some(text) => match text.strip_prefix("zipf:") {
             Some(theta) => {
                 let theta = theta.split(':').next().unwrap_or_default().parse().ok();
                 let theta = theta.filter(|theta| *theta > 0.0 && *theta <= 10.0).ok_or_else(wrong)?;
-                Ok(Place::Zipf { region, theta })
+                Ok(AccessPattern::Zipf { region, theta })
             }
             None => {
-                notes.add(Note::Unsaid(format!("random_distribution={text}")), name);
-                Ok(Place::Uniform(region))
+                notes.add(Note::Unmapped(format!("random_distribution={text}")), name);
+                Ok(AccessPattern::Random(region))
             }
         },
     }
 }
 
-fn pace(options: &Options, op: Mix, size: &Size) -> Result<Pace, ImportError> {
+fn arrival(options: &Options, op: Mix, size: &Size) -> Result<Arrival, ImportError> {
     let depth = options.count_or_one("iodepth")?;
     let (option, each) =
         if options.text("rate_iops").is_some() { ("rate_iops", 1.0) } else { ("rate", size.mean()) };
-    let Some(text) = options.text(option) else { return Ok(Pace::Closed { depth }) };
-    let wrong = || options.unexpected(option, "rates for reads, writes and trims, such as 200 or 140,60");
+    let Some(text) = options.text(option) else { return Ok(Arrival::Closed { depth }) };
+    let wrong =
+        || options.unexpected_error(option, "rates for reads, writes and trims, such as 200 or 140,60");
     let mut rates = Vec::new();
     for side in text.split(',').take(3) {
         let rate = parse_amount(side, options.kibi()).and_then(Amount::bytes);
@@ -200,11 +204,14 @@ fn pace(options: &Options, op: Mix, size: &Size) -> Result<Pace, ImportError> {
         Mix::Reads(_) => rate(0).saturating_add(rate(1)),
     };
     if sum == 0 {
-        return Ok(Pace::Closed { depth });
+        return Ok(Arrival::Closed { depth });
     }
-    let arrivals =
-        if options.text("rate_process") == Some("poisson") { Arrivals::Poisson } else { Arrivals::Even };
-    Ok(Pace::Open { per_second: sum as f64 / each, arrivals, depth_max: depth })
+    let inter_arrival = if options.text("rate_process") == Some("poisson") {
+        InterArrival::Poisson
+    } else {
+        InterArrival::Even
+    };
+    Ok(Arrival::Open { per_second: sum as f64 / each, inter_arrival, depth_max: depth })
 }
 
 fn data(options: &Options) -> Result<DataClass, ImportError> {
@@ -214,7 +221,7 @@ fn data(options: &Options) -> Result<DataClass, ImportError> {
     let Some(text) = options.text("buffer_compress_percentage") else { return Ok(DataClass::Random) };
     let percent = text.parse::<u8>().ok().filter(|percent| *percent <= 100);
     match percent
-        .ok_or_else(|| options.unexpected("buffer_compress_percentage", "a whole number of percent"))?
+        .ok_or_else(|| options.unexpected_error("buffer_compress_percentage", "a whole number of percent"))?
     {
         0 => Ok(DataClass::Random),
         100 => Ok(DataClass::Zero),
@@ -223,7 +230,7 @@ fn data(options: &Options) -> Result<DataClass, ImportError> {
 }
 
 /// When all copies together end.
-pub(super) fn until(options: &Options, copies: u32) -> Result<Until, ImportError> {
+pub(super) fn bound(options: &Options, copies: u32) -> Result<Until, ImportError> {
     let all = |bound: u64| bound.saturating_mul(u64::from(copies));
     let elapsed = match options.duration("runtime")? {
         Some(span) => Some(span),

@@ -23,19 +23,19 @@ pub(super) struct JobTraits {
 }
 
 /// What one job, or all its copies, came to.
-pub(super) struct Counted {
+pub(super) struct JobCounts {
     /// By operation; only those that occurred.
     pub(super) tallies: Vec<Tally>,
     /// How long it took; fio tells milliseconds apart.
     pub(super) elapsed: Nanos,
     /// What a job that verifies has read, beside what it wrote, over a time of its own.
-    pub(super) verified: Option<Verified>,
+    pub(super) verify_counts: Option<VerifyCounts>,
     /// The system's error number that it met first, or 0; of a job that verifies, while it wrote.
     pub(super) error: i32,
 }
 
 /// What a job that verifies has read.
-pub(super) struct Verified {
+pub(super) struct VerifyCounts {
     pub(super) tally: Tally,
     /// The system's error number with which the verification ended, or 0.
     pub(super) error: i32,
@@ -48,25 +48,25 @@ const SIDE: &str = "an object that says what the job did";
 /// `EILSEQ`, with which fio ends a job whose verification finds other data.
 const DIFFERS: i32 = 84;
 
-impl Counted {
+impl JobCounts {
     pub(super) fn read(
         job: &Node<'_>,
         traits: JobTraits,
         name: &str,
         notes: &mut Notes,
     ) -> Result<Self, ImportError> {
-        let mut counted = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, verified: None, error: 0 };
+        let mut counts = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, verify_counts: None, error: 0 };
         match job.get("mixed") {
-            Some(mixed) if job.get("read").is_none() => counted.mixed(&mixed, traits, name, notes)?,
-            _ => counted.sides(job, traits, name, notes)?,
+            Some(mixed) if job.get("read").is_none() => counts.mixed_sides(&mixed, traits, name, notes)?,
+            _ => counts.sides(job, traits, name, notes)?,
         }
         if let Some(sync) = job.get("sync") {
             let ios = sync.need("total_ios", "a count of flushes")?.count()?;
             let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
-            counted.add(&Side { ios, latency, ..Side::default() }, traits.stream, Op::Flush);
+            counts.add(&Side { ios, latency, ..Side::default() }, traits.stream, Op::Flush);
         }
-        counted.failures(job, traits, name, notes)?;
-        Ok(counted)
+        counts.failures(job, traits, name, notes)?;
+        Ok(counts)
     }
 
     /// Reads, writes and trims that fio counted apart.
@@ -89,9 +89,9 @@ impl Counted {
             return Ok(());
         }
         if read.ios > 0 && (is_dry || verification == Verification::AfterWrites) {
-            notes.add(if is_dry { Note::DryWrites } else { Note::Verified }, name);
+            notes.add(if is_dry { Note::DryWrites } else { Note::VerifyCounts }, name);
             let tally = read.tally(stream, Op::Read);
-            self.verified = Some(Verified { tally, error: 0, elapsed: read.elapsed });
+            self.verify_counts = Some(VerifyCounts { tally, error: 0, elapsed: read.elapsed });
         } else {
             self.add(&read, stream, Op::Read);
         }
@@ -114,7 +114,7 @@ impl Counted {
     }
 
     /// Reads and writes that fio counted as one.
-    fn mixed(
+    fn mixed_sides(
         &mut self,
         node: &Node<'_>,
         traits: JobTraits,
@@ -185,15 +185,15 @@ impl Counted {
             return Ok(());
         }
         let error = if ended_with == 0 { first } else { ended_with };
-        let Some(verified) = &mut self.verified else {
+        let Some(verify_counts) = &mut self.verify_counts else {
             self.fail(errors, error, traits, name, notes);
             return Ok(());
         };
         let verification = format!("{name}, verify");
         let mut fail_verified = |errors: u64| {
-            verified.error = error;
-            verified.tally.errors = errors;
-            verified.tally.ios = verified.tally.ios.max(errors);
+            verify_counts.error = error;
+            verify_counts.tally.errors = errors;
+            verify_counts.tally.ios = verify_counts.tally.ios.max(errors);
             notes.add(Note::Failed(error), &verification);
         };
         // fio begins to verify when the writes have ended without an error (`thread_main` in its `backend.c`).
@@ -255,18 +255,18 @@ impl Side {
         if let Some(kibibytes) = node.get("io_kbytes")
             && kibibytes.count()? != bytes / 1024
         {
-            return Err(amount.unexpected("bytes, 1024 times io_kbytes"));
+            return Err(amount.unexpected_error("bytes, 1024 times io_kbytes"));
         }
         let runtime = node.need("runtime", "milliseconds")?;
         let ms = runtime.count()?;
         if ms > COUNT_MAX / 1_000_000 {
-            return Err(runtime.unexpected("milliseconds that make less than 36 years"));
+            return Err(runtime.unexpected_error("milliseconds that make less than 36 years"));
         }
         let short = node.get("short_ios").map_or(Ok(0), |short| short.count())?;
         // An I/O that failed moved nothing, and fio leaves out how long it took.
         let latency = if bytes > 0 { Latency::read(node, name, notes)? } else { Latency::default() };
         if latency.mean_ns * ios as f64 > COUNT_MAX as f64 {
-            return Err(node.unexpected("latencies that sum up to less than 36 years"));
+            return Err(node.unexpected_error("latencies that sum up to less than 36 years"));
         }
         Ok(Self { ios, bytes, short, elapsed: Nanos::from_millis(ms), latency })
     }

@@ -1,11 +1,11 @@
 //! Real output of fio 3.33 in many shapes, and what is none.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::recorder::Stop;
 use likenew_core::until::Until;
-use likenew_core::workload::Pace;
+use likenew_core::workload::Arrival;
 use proptest::prelude::*;
 
 use super::*;
@@ -88,8 +88,11 @@ fn amounts_and_options_are_those_of_the_job() {
         ("reads", Mix::Only(Op::Read), 4096)
     );
     assert_eq!(
-        (stream.place, stream.pace),
-        (Place::Uniform(likenew_core::region::Region::bytes(0..4 << 20)), Pace::Closed { depth: 1 })
+        (stream.pattern, stream.arrival),
+        (
+            AccessPattern::Random(likenew_core::region::Region::bytes(0..4 << 20)),
+            Arrival::Closed { depth: 1 }
+        )
     );
     assert_eq!(segment.workload.until, Until::bytes(4 << 20));
     assert_eq!((imported.geometry.capacity, imported.geometry.block), (4 << 20, 4096));
@@ -109,10 +112,10 @@ fn bins_give_the_very_percentiles_of_fio() {
     assert_eq!(total.latency.count(), 1024);
     assert!((total.latency_ns_mean() / lat["mean"].as_f64().unwrap() - 1.0).abs() < 1e-6);
     for (percent, ns) in lat["percentile"].as_object().unwrap() {
-        let found = total.latency.quantile(percent.parse::<f64>().unwrap() / 100.0).0 as f64;
+        let actual = total.latency.quantile(percent.parse::<f64>().unwrap() / 100.0).0 as f64;
         let listed = ns.as_f64().unwrap();
         // The longest is known more exactly than fio's own bin of 1/64.
-        assert!((found / listed - 1.0).abs() < 0.02, "{percent}: {found} for {listed}");
+        assert!((actual / listed - 1.0).abs() < 0.02, "{percent}: {actual} for {listed}");
     }
     assert!((total.latency.max().0 as f64 / lat["max"].as_f64().unwrap() - 1.0).abs() < 1e-3);
     assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("percentile")));
@@ -146,11 +149,11 @@ fn jobs_that_follow_one_another_do_so_in_time() {
     let imported = import(sample!("two.json")).unwrap();
     let [one, two] = &imported.segments[..] else { panic!("two jobs") };
     assert_eq!((one.workload.name.as_str(), two.workload.name.as_str()), ("one", "two"));
-    assert!(two.began == one.ended && two.elapsed() > likenew_core::units::Nanos::ZERO);
+    assert!(two.started_at == one.ended_at && two.elapsed() > likenew_core::units::Nanos::ZERO);
 }
 
 #[test]
-fn mixed_reports_are_taken_apart_and_said_to_be() {
+fn mixed_reports_are_taken_apart_and_reported_to_be() {
     let (imported, segment) = one(sample!("mixed.json"));
     caveat(&imported, "as one number");
     assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write)), (717, 307));
@@ -186,9 +189,9 @@ fn the_shortest_the_longest_and_the_mean_are_fios_own() {
             let tallies = imported.segments.iter().flat_map(|segment| &segment.tallies);
             let tallies: Vec<_> = tallies.filter(|tally| tally.op == op && tally.bytes > 0).collect();
             let ([tally], true) = (&tallies[..], lat["N"].as_u64() > Some(0)) else { continue };
-            let near = |found: f64, what: &str| {
+            let near = |actual: f64, what: &str| {
                 let listed = lat[what].as_f64().unwrap();
-                assert!((found / listed - 1.0).abs() < 1.1e-3, "{what}: {found} for {listed} in {text}");
+                assert!((actual / listed - 1.0).abs() < 1.1e-3, "{what}: {actual} for {listed} in {text}");
             };
             near(tally.latency_ns_sum as f64 / tally.ios as f64, "mean");
             if tally.latency.count() > 0 {
@@ -208,7 +211,7 @@ fn settings_that_no_workload_says_are_named_and_rates_are_kept() {
     );
     let (imported, segment) = one(&text);
     caveat(&imported, "thinktime=5");
-    assert!(matches!(segment.workload.streams[0].pace, Pace::Open { per_second: 2048.0, .. }));
+    assert!(matches!(segment.workload.streams[0].arrival, Arrival::Open { per_second: 2048.0, .. }));
 }
 
 #[test]
@@ -224,8 +227,8 @@ fn a_rate_is_that_of_what_the_job_does() {
     ] {
         let options = format!("\"rw\" : \"{rw}\", \"rate\" : \"{rate}\"");
         let (_, segment) = one(&sample!("read.json").replace("\"rw\" : \"randread\"", &options));
-        let found = match segment.workload.streams[0].pace {
-            Pace::Open { per_second, .. } => Some(per_second),
+        let found = match segment.workload.streams[0].arrival {
+            Arrival::Open { per_second, .. } => Some(per_second),
             _ => None,
         };
         assert_eq!(found, per_second, "{rw} {rate}");
@@ -234,14 +237,14 @@ fn a_rate_is_that_of_what_the_job_does() {
 
 #[test]
 fn where_fio_does_not_count_latencies_they_are_those_of_all_ios() {
-    let (_, counted) = one(sample!("read.json"));
+    let (_, reference) = one(sample!("read.json"));
     // As fio before 3.18 writes it.
     let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
     for kind in ["slat_ns", "clat_ns", "lat_ns"] {
         value["jobs"][0]["read"][kind].as_object_mut().unwrap().remove("N").unwrap();
     }
     let (_, segment) = one(&value.to_string());
-    assert_eq!(segment.latencies(), counted.latencies());
+    assert_eq!(segment.latencies(), reference.latencies());
 }
 
 #[test]
@@ -270,8 +273,8 @@ fn what_is_not_fios_json_is_refused_with_a_remedy() {
 fn damage_is_named_by_its_place() {
     let text = sample!("read.json");
     let cut = &text[..text.len() / 2];
-    let Err(ImportError::Malformed { line, why, .. }) = import(cut) else { panic!("it was cut off") };
-    assert!(line == cut.lines().count() && why.contains("cut off"), "{line}: {why}");
+    let Err(ImportError::Malformed { line, reason, .. }) = import(cut) else { panic!("it was cut off") };
+    assert!(line == cut.lines().count() && reason.contains("cut off"), "{line}: {reason}");
     let after_note = format!("fio: a note\n{}", text.replacen("\"bw\" : ", "\"bw\" : nan", 1));
     let place = after_note.lines().position(|line| line.contains("nan")).unwrap() + 1;
     let Err(ImportError::Malformed { line, .. }) = import(&after_note) else { panic!("nan is no JSON") };
@@ -333,7 +336,7 @@ fn a_deep_nest_ends_in_an_error() {
 }
 
 #[test]
-fn jobs_of_one_name_are_told_apart() {
+fn jobs_of_one_name_are_distinguished() {
     let text = sample!("two.json").replace("\"jobname\" : \"two\"", "\"jobname\" : \"one\"");
     let imported = import(&text).unwrap();
     let names: Vec<&str> = imported.segments.iter().map(|segment| segment.workload.name.as_str()).collect();

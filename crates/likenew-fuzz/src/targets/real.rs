@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use likenew_core::damage::Damage;
 use likenew_core::stamp::{Label, SECTOR, Stamp};
-use likenew_real::fuzzing::{self, FuzzedMachine};
+use likenew_real::fuzzing::{self, FuzzMachine};
 
 use super::{file, memory_folder, place, text, texts};
 use crate::{Input, Target};
@@ -28,7 +28,7 @@ pub(super) fn targets() -> Vec<Target> {
         Target { name: "leftover markers", seeds: texts(&MARKERS), check: fuzzing::marker },
         Target { name: "noted times", seeds: texts(&TIMES), check: fuzzing::times },
         Target { name: "free space", seeds: vec![vec![free_space()]], check: fuzzing::free_space },
-        Target { name: "stamped blocks", seeds: stamped(), check: stamps },
+        Target { name: "stamped blocks", seeds: stamped_seeds(), check: stamps },
         Target { name: "machines", seeds: machines(), check: machine },
         target("fiemap", &[&["fiemap"]], fuzzing::fiemap),
         target("disks", &[&["disk-dos", "disk-dos"], &["disk-gpt-head", "disk-gpt-tail"]], fuzzing::disk),
@@ -62,7 +62,7 @@ const STAMP: Stamp = Stamp { key: 7, pass: 2 };
 const STAMPED_AT: u64 = 1 << 20;
 
 /// What a drive read: blocks as they were written, of another place, of another pass, and none.
-fn stamped() -> Vec<Input> {
+fn stamped_seeds() -> Vec<Input> {
     let filled = |stamp: Stamp, address: u64| {
         let mut blocks = vec![0; 8 * SECTOR];
         stamp.fill(address, &mut blocks);
@@ -79,10 +79,10 @@ fn stamped() -> Vec<Input> {
 fn stamps(parts: &[Vec<u8>]) -> bool {
     let mut damage = Damage::default();
     for address in [STAMPED_AT, 0, (1 << 60) - SECTOR as u64] {
-        damage.look(STAMP, address, &parts[0]);
+        damage.inspect(STAMP, address, &parts[0]);
     }
     let mut other = Damage::default();
-    other.look(STAMP, STAMPED_AT, &parts[0]);
+    other.inspect(STAMP, STAMPED_AT, &parts[0]);
     damage.merge(other);
     let sectors = parts[0].as_chunks::<SECTOR>().0;
     assert_eq!(damage.checked_bytes, 4 * (sectors.len() * SECTOR) as u64);
@@ -93,16 +93,16 @@ fn stamps(parts: &[Vec<u8>]) -> bool {
 
 thread_local! {
     /// Machines that were unpacked, by their names.
-    static MACHINES: RefCell<BTreeMap<String, (FuzzedMachine, tempfile::TempDir)>> = const { RefCell::new(BTreeMap::new()) };
+    static MACHINES: RefCell<BTreeMap<String, (FuzzMachine, tempfile::TempDir)>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 const MACHINES_AT: &str = "crates/likenew-real/tests/machines";
 
-fn unpacked(name: &str) -> Option<(FuzzedMachine, tempfile::TempDir)> {
+fn unpack(name: &str) -> Option<(FuzzMachine, tempfile::TempDir)> {
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let path = is_name.then(|| place(&format!("{MACHINES_AT}/{name}.txt")))?;
     let folder = memory_folder();
-    let machine = FuzzedMachine::unpack(&std::fs::read_to_string(path).ok()?, folder.path());
+    let machine = FuzzMachine::unpack(&std::fs::read_to_string(path).ok()?, folder.path());
     Some((machine, folder))
 }
 
@@ -114,7 +114,7 @@ fn machines() -> Vec<Input> {
         names.filter_map(|name| Some(name.ok()?.strip_suffix(".txt")?.to_owned())).collect();
     names.sort();
     let input = |name: &String| -> Option<Input> {
-        let (machine, _folder) = unpacked(name)?;
+        let (machine, _folder) = unpack(name)?;
         Some([vec![name.clone().into_bytes()], machine.parts()].concat())
     };
     // A container sees no drive.
@@ -129,7 +129,7 @@ fn machine(parts: &[Vec<u8>]) -> bool {
     MACHINES.with(|machines| {
         let mut machines = machines.borrow_mut();
         if !machines.contains_key(name) {
-            let Some(unpacked) = unpacked(name) else { return false };
+            let Some(unpacked) = unpack(name) else { return false };
             machines.insert(name.to_owned(), unpacked);
         }
         machines.get_mut(name).is_some_and(|(machine, _)| machine.collect(&parts[1..]))

@@ -6,27 +6,28 @@ use std::path::Path;
 
 use likenew_archive::{Machine, Record};
 use likenew_core::drive::Drive as _;
+use likenew_core::dry_run::DryRun;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
 use likenew_core::memory::Memory;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::Recorder;
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
-use likenew_report::labelled::label_all;
+use likenew_report::labelled_document::label_all;
 use likenew_report::terminal::{self, Terminal};
-use likenew_run::conduct::{Observer, conduct};
+use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;
 
 use crate::{Input, Target};
 
 /// In the order of an input's parts.
-const FILES: [&str; 5] = ["plan.toml", "machine.json", "segments.jsonl", "sights.jsonl", "verdicts.json"];
+const FILES: [&str; 5] =
+    ["plan.toml", "machine.json", "segments.jsonl", "observations.jsonl", "verdicts.json"];
 
 /// Procedures, and settings that keep a run small.
 const PLANS: [(&str, &str); 15] = [
@@ -60,25 +61,25 @@ pub(super) fn settings(procedure: &str) -> &'static str {
 const OTHERS: [(&str, &str); 2] = [
     (
         "replay",
-        "trace = \"day.csv\"\nsummary = { digest = \"00\", reads = 10, writes = 5, trims = 1, flushes = 1, read_bytes = \"40KiB\", written_bytes = \"20KiB\", longest_bytes = \"4KiB\", extent_bytes = \"1MiB\", ends = 17, elapsed = \"1s\", cut = \"1s\", pauses = \"0s\", applications = [] }",
+        "trace = \"day.csv\"\nsummary = { digest = \"00\", reads = 10, writes = 5, trims = 1, flushes = 1, read_bytes = \"40KiB\", written_bytes = \"20KiB\", longest_bytes = \"4KiB\", extent_bytes = \"1MiB\", ends = 17, elapsed = \"1s\", idle_cut = \"1s\", pauses = \"0s\", applications = [] }",
     ),
     (
         "run",
-        "[[options.workload]]\nname = \"reads\"\nuntil = { ops = 5 }\n[[options.workload.stream]]\nop = \"read\"\nsize = \"4KiB\"\nplace.uniform = \"whole\"\npace.closed.depth = 1",
+        "[[options.workload]]\nname = \"reads\"\nuntil = { ops = 5 }\n[[options.workload.stream]]\nop = \"read\"\nsize = \"4KiB\"\npattern.random = \"whole\"\narrival.closed.depth = 1",
     ),
 ];
 
 pub(super) fn targets() -> Vec<Target> {
-    vec![Target { name: "run folders", seeds: seeds(), check: judged }]
+    vec![Target { name: "run folders", seeds: seeds(), check: judge_bytes }]
 }
 
 /// Stops after so many steps: what is damaged is to be small, and every procedure makes sense of a part.
-struct Short {
+struct ShortRun {
     steps: usize,
 }
 
-impl Observer for Short {
-    fn stop_asked(&self) -> bool {
+impl Observer for ShortRun {
+    fn stop_requested(&self) -> bool {
         self.steps >= 6
     }
 
@@ -86,12 +87,12 @@ impl Observer for Short {
         Box::new(())
     }
 
-    fn ended(&mut self, _segment: &Segment) -> Result<(), String> {
+    fn on_end(&mut self, _segment: &Segment) -> Result<(), String> {
         self.steps += 1;
         Ok(())
     }
 
-    fn looked(&mut self, _sight: &likenew_core::look::Sight) -> Result<(), String> {
+    fn on_probe_end(&mut self, _observation: &likenew_core::probe::Observation) -> Result<(), String> {
         self.steps += 1;
         Ok(())
     }
@@ -117,7 +118,7 @@ fn seed(procedure: &str, options: &str) -> Option<Input> {
     let nothing = |_: &Path| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let mut drive = Spec::parse("sim:tiny-flash?state=used").ok()?.open(nothing).ok()?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    conduct(&mut drive, &*asked, &mut evidence, &mut Short { steps: 0 }).ok()?;
+    run_procedure(&mut drive, &*asked, &mut evidence, &mut ShortRun { steps: 0 }).ok()?;
     let instrument =
         Instrument { version: "0".into(), clock: Clock::Virtual, engine: "sim".into(), calibration: None };
     let machine = Machine::new(
@@ -135,7 +136,13 @@ fn seed(procedure: &str, options: &str) -> Option<Input> {
         toml::to_string(&evidence.plan).expect("a plan is plain values").into_bytes(),
         json(serde_json::to_string(&machine)).into_bytes(),
         lines(evidence.segments.iter().map(|segment| json(serde_json::to_string(segment))).collect()),
-        lines(evidence.sights.iter().map(|sight| json(serde_json::to_string(sight))).collect()),
+        lines(
+            evidence
+                .observations
+                .iter()
+                .map(|observation| json(serde_json::to_string(observation)))
+                .collect(),
+        ),
         json(serde_json::to_string(&findings)).into_bytes(),
     ])
 }
@@ -145,7 +152,7 @@ thread_local! {
     static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
 }
 
-fn judged(parts: &[Vec<u8>]) -> bool {
+fn judge_bytes(parts: &[Vec<u8>]) -> bool {
     FOLDER.with(|folder| {
         let folder = folder.get_or_init(super::memory_folder);
         for (name, bytes) in FILES.iter().zip(parts) {
@@ -161,7 +168,7 @@ fn judge_folder(folder: &Path) -> bool {
     let Ok(procedure) = from_plan(&evidence.plan) else { return false };
     let findings = judge(&*procedure, &evidence);
     let written = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
-    let elapsed = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+    let elapsed = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
     let instrument = record.header.machine.instrument;
     let document = Document::new(evidence.plan, evidence.identity, findings, instrument, written, elapsed);
     let _ = document.to_json();
@@ -179,11 +186,11 @@ pub(super) fn first_step(procedure: &dyn Procedure, plan: Plan) {
     {
         return;
     }
-    let _ = Rehearsal::of(procedure, &evidence);
+    let _ = DryRun::plan(procedure, &evidence);
 }
 
 /// What every procedure asks of segments.
-pub(super) fn summed(segments: &[Segment]) {
+pub(super) fn summarize(segments: &[Segment]) {
     for segment in segments {
         let _ = (segment.elapsed(), segment.bytes_per_s(), segment.iops(), segment.busy_bytes_per_s());
         let _ = (segment.total(), segment.latencies().max(), segment.errors());

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 
-use super::{Store, Stretch, is_zero};
+use super::{Store, StoreExtent, is_zero};
 
 /// Zeros that are written where a file system can not take bytes back.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
@@ -80,21 +80,21 @@ impl Store for Image {
         Ok(())
     }
 
-    fn stretch(&mut self, range: Range<u64>) -> io::Result<Stretch> {
+    fn stretch(&mut self, range: Range<u64>) -> io::Result<StoreExtent> {
         let data = match seek(&self.file, SeekFrom::Data(range.start)) {
             Ok(at) => at,
             // There is no more data.
-            Err(Errno::NXIO) => return Ok(Stretch { end: range.end, is_held: false }),
+            Err(Errno::NXIO) => return Ok(StoreExtent { end: range.end, is_held: false }),
             Err(errno) => return Err(errno.into()),
         };
         if data > range.start {
-            return Ok(Stretch { end: data.min(range.end), is_held: false });
+            return Ok(StoreExtent { end: data.min(range.end), is_held: false });
         }
         let hole = seek(&self.file, SeekFrom::Hole(range.start))?;
-        Ok(Stretch { end: hole.min(range.end), is_held: true })
+        Ok(StoreExtent { end: hole.min(range.end), is_held: true })
     }
 
-    fn held_bytes(&self) -> u64 {
+    fn buffered_bytes(&self) -> u64 {
         /// What `st_blocks` counts in, whatever the file system's own blocks are.
         const SECTOR: u64 = 512;
         self.file.metadata().map_or(0, |metadata| metadata.blocks() * SECTOR)
@@ -121,15 +121,15 @@ mod tests {
         let mut read = vec![9; SPAN as usize];
         image.read(0, &mut read).unwrap();
         assert!(read == array);
-        let (mut at, mut held) = (0, 0);
+        let (mut at, mut stored) = (0, 0);
         while at < SPAN {
             let stretch = image.stretch(at..SPAN).unwrap();
             assert!(stretch.is_held || is_zero(&array[at as usize..stretch.end as usize]));
-            held += if stretch.is_held { stretch.end - at } else { 0 };
+            stored += if stretch.is_held { stretch.end - at } else { 0 };
             at = stretch.end;
         }
-        assert!(held > 0 && held < SPAN && image.held_bytes() > 0);
+        assert!(stored > 0 && stored < SPAN && image.buffered_bytes() > 0);
         image.clear(0..SPAN).unwrap();
-        assert_eq!(image.stretch(0..SPAN).unwrap(), Stretch { end: SPAN, is_held: false });
+        assert_eq!(image.stretch(0..SPAN).unwrap(), StoreExtent { end: SPAN, is_held: false });
     }
 }

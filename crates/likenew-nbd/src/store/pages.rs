@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use super::{Store, Stretch, is_zero};
+use super::{Store, StoreExtent, is_zero};
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
@@ -80,12 +80,12 @@ impl Store for Pages {
         const ZEROS: [u8; PAGE] = [0; PAGE];
         let page = PAGE as u64;
         let whole = range.start.div_ceil(page)..range.end / page;
-        let held: Vec<u64> = if whole.is_empty() {
+        let stored: Vec<u64> = if whole.is_empty() {
             Vec::new()
         } else {
             self.pages.range(whole.clone()).map(|(number, _)| *number).collect()
         };
-        held.iter().for_each(|number| drop(self.pages.remove(number)));
+        stored.iter().for_each(|number| drop(self.pages.remove(number)));
         // Pages that are touched in part are at both ends alone.
         let ends = [range.start / page, range.end / page];
         let count = if ends[0] == ends[1] { 1 } else { 2 };
@@ -98,26 +98,26 @@ impl Store for Pages {
         Ok(())
     }
 
-    fn stretch(&mut self, range: Range<u64>) -> io::Result<Stretch> {
+    fn stretch(&mut self, range: Range<u64>) -> io::Result<StoreExtent> {
         let page = PAGE as u64;
         let first = range.start / page;
         let numbers = first..range.end.div_ceil(page);
-        let mut held = self.pages.range(numbers).map(|(number, _)| *number);
-        let end = match held.next() {
-            None => return Ok(Stretch { end: range.end, is_held: false }),
-            Some(number) if number > first => return Ok(Stretch { end: number * page, is_held: false }),
+        let mut stored = self.pages.range(numbers).map(|(number, _)| *number);
+        let end = match stored.next() {
+            None => return Ok(StoreExtent { end: range.end, is_held: false }),
+            Some(number) if number > first => return Ok(StoreExtent { end: number * page, is_held: false }),
             Some(_) => {
                 let mut end = first + 1;
-                while held.next() == Some(end) {
+                while stored.next() == Some(end) {
                     end += 1;
                 }
                 end * page
             }
         };
-        Ok(Stretch { end: end.min(range.end), is_held: true })
+        Ok(StoreExtent { end: end.min(range.end), is_held: true })
     }
 
-    fn held_bytes(&self) -> u64 {
+    fn buffered_bytes(&self) -> u64 {
         self.pages.len() as u64 * PAGE as u64
     }
 }
@@ -150,16 +150,16 @@ mod tests {
                 pages.read(0, &mut read).unwrap();
                 prop_assert!(read == array);
                 let used = array.chunks(PAGE).filter(|page| !is_zero(page)).count();
-                prop_assert_eq!(pages.held_bytes(), (used * PAGE) as u64);
-                let (mut at, mut held) = (0, 0);
+                prop_assert_eq!(pages.buffered_bytes(), (used * PAGE) as u64);
+                let (mut at, mut stored) = (0, 0);
                 while at < SPAN {
                     let stretch = pages.stretch(at..SPAN).unwrap();
                     prop_assert!(stretch.end > at && stretch.end <= SPAN);
-                    held += if stretch.is_held { stretch.end - at } else { 0 };
+                    stored += if stretch.is_held { stretch.end - at } else { 0 };
                     prop_assert!(stretch.is_held || is_zero(&array[at as usize..stretch.end as usize]));
                     at = stretch.end;
                 }
-                prop_assert_eq!(held, pages.held_bytes());
+                prop_assert_eq!(stored, pages.buffered_bytes());
             }
         }
     }
@@ -174,6 +174,6 @@ mod tests {
         pages.write(PAGE as u64, &[2; 10]).unwrap();
         pages.clear(0..PAGE as u64).unwrap();
         pages.write(5 * PAGE as u64, &[1]).unwrap();
-        assert_eq!(pages.held_bytes(), 2 * PAGE as u64);
+        assert_eq!(pages.buffered_bytes(), 2 * PAGE as u64);
     }
 }

@@ -6,13 +6,13 @@ use likenew_core::memory::Memory;
 use likenew_core::units::Nanos;
 
 use super::rig::{CAPACITY, Rig, SERVICE, drive, export};
-use crate::pace::Clock as _;
+use crate::clock_scale::Clock as _;
 use crate::protocol::command as c;
 use crate::server::Service;
 use crate::store::Pages;
 
 /// Requests that this many a client has under way come to in so much of the wall's time.
-fn served(rig: &mut Rig, depth: usize, connections: usize, span: Nanos) -> u64 {
+fn stats(rig: &mut Rig, depth: usize, connections: usize, span: Nanos) -> u64 {
     let mut clients: Vec<_> = (0..connections).map(|_| rig.client(true)).collect();
     let mut at: VecDeque<u64> = (0..CAPACITY as u64).step_by(4096).collect();
     let begun = rig.hand.now();
@@ -21,7 +21,7 @@ fn served(rig: &mut Rig, depth: usize, connections: usize, span: Nanos) -> u64 {
         client.ask_often(depth, at[0], 4096);
     }
     while rig.hand.now() < begun + span {
-        rig.turn();
+        rig.poll();
         for client in &mut clients {
             // The drive is empty, so each answer is one chunk of 32 bytes.
             for _ in 0..client.received().len() / 32 {
@@ -31,7 +31,7 @@ fn served(rig: &mut Rig, depth: usize, connections: usize, span: Nanos) -> u64 {
             }
         }
         // What was asked for now leaves now.
-        rig.turn();
+        rig.poll();
         rig.hand.set(rig.server.wake_at());
     }
     replies
@@ -41,20 +41,20 @@ fn served(rig: &mut Rig, depth: usize, connections: usize, span: Nanos) -> u64 {
 fn depth_reaches_the_drive() {
     for (depth, connections) in [(1, 1), (8, 1), (32, 1), (8, 4)] {
         let mut rig = Rig::of(drive(32), export(), Some(Box::new(Pages::new(0))));
-        let replies = served(&mut rig, depth, connections, Nanos::from_millis(100));
+        let replies = stats(&mut rig, depth, connections, Nanos::from_millis(100));
         let expected = 1000 * (depth * connections) as u64;
         assert!(replies.abs_diff(expected) <= expected / 100, "{replies} at {depth} × {connections}");
-        assert_eq!(rig.server.served().depth_max as usize, depth * connections);
+        assert_eq!(rig.server.stats().depth_max as usize, depth * connections);
     }
 }
 
 #[test]
-fn time_runs_as_fast_as_is_said() {
+fn time_runs_as_fast_as_is_reported() {
     for speed in [0.25, 1.0, 8.0] {
         let store = Some(Box::new(Pages::new(0)) as Box<_>);
         let service = Service { export: export(), store, speed, compresses: false };
         let mut rig = Rig::with(drive(1), service);
-        let replies = served(&mut rig, 1, 1, Nanos::from_millis(100));
+        let replies = stats(&mut rig, 1, 1, Nanos::from_millis(100));
         let expected = 1000.0 * speed;
         assert!((replies as f64 - expected).abs() <= expected / 100.0, "{replies} at {speed}");
     }
@@ -69,16 +69,16 @@ fn answers_come_in_the_order_of_the_drive_and_not_early() {
     let long = client.ask(c::READ, 0, 0, 3 << 20, &[]);
     let short = client.ask(c::READ, 0, 0, 512, &[]);
     let last = client.ask(c::READ, 0, 0, 3 << 20, &[]);
-    rig.turn();
+    rig.poll();
     assert_eq!(client.waiting_bytes(), 0);
     rig.hand.set(SERVICE + SERVICE - Nanos(1));
-    rig.turn();
+    rig.poll();
     assert_eq!(client.waiting_bytes(), 0, "nothing ends a nanosecond early");
     let cookies: Vec<u64> = rig.answers(&client, 3).iter().map(|reply| reply.cookie).collect();
     assert_eq!(cookies, [long, short, last]);
     let mut client = rig.client(true);
     let long = client.ask(c::READ, 0, 0, 8 << 20, &[]);
-    rig.turn();
+    rig.poll();
     rig.hand.set(rig.hand.now() + Nanos(1));
     let short = client.ask(c::FLUSH, 0, 0, 0, &[]);
     let cookies: Vec<u64> = rig.answers(&client, 2).iter().map(|reply| reply.cookie).collect();
@@ -86,17 +86,17 @@ fn answers_come_in_the_order_of_the_drive_and_not_early() {
 }
 
 #[test]
-fn idle_time_is_the_drives_own_and_lag_is_told() {
+fn idle_time_is_the_drives_own_and_lag_is_reported() {
     let mut rig = Rig::new();
     let mut client = rig.client(true);
     rig.pass(Nanos::from_secs(600));
     assert_eq!(rig.server.drive_now(), Nanos::from_secs(600));
     client.ask(c::READ, 0, 0, 512, &[]);
-    rig.turn();
+    rig.poll();
     // Nobody looks for 5 ms after it was due.
     rig.hand.set(rig.hand.now() + SERVICE + Nanos::from_millis(5));
     rig.answer(&client);
-    let lag = rig.server.served().lag;
+    let lag = rig.server.stats().lag;
     assert_eq!(lag.answers, 1);
     assert!(lag.max_ns.abs_diff(5_000_000) < 10_000, "{lag:?}");
 }
@@ -112,5 +112,5 @@ fn more_than_the_drive_takes_at_once_waits_in_order() {
         let replies = rig.answers(client, 2000);
         assert!(replies.is_sorted_by_key(|reply| reply.cookie));
     }
-    assert_eq!(rig.server.served().depth_max, 1024);
+    assert_eq!(rig.server.stats().depth_max, 1024);
 }

@@ -13,7 +13,7 @@ use crate::store::Pages;
 #[track_caller]
 fn asked(rig: &mut Rig, client: &Client, option: u32, data: &[u8]) -> Vec<OptionReply> {
     client.send(&shapes::option(option, data));
-    rig.turn();
+    rig.poll();
     let replies = OptionReply::all(&client.received());
     assert!(replies.iter().all(|reply| reply.option == option));
     replies
@@ -22,7 +22,7 @@ fn asked(rig: &mut Rig, client: &Client, option: u32, data: &[u8]) -> Vec<Option
 fn haggling(rig: &mut Rig) -> Client {
     let client = rig.connect();
     client.send(&shapes::flags(3));
-    rig.turn();
+    rig.poll();
     let greeting = client.received();
     assert_eq!(greeting[..8], NBD_MAGIC.to_be_bytes());
     assert_eq!(greeting[8..16], OPTION_MAGIC.to_be_bytes());
@@ -49,7 +49,7 @@ fn go_tells_size_flags_and_blocks_and_what_else_was_asked_for() {
         assert_eq!(replies[2].data, b"\0\x02a drive in memory");
         assert_eq!(replies[3].data, [0, 3, 0, 0, 2, 0, 0, 0, 16, 0, 2, 0, 0, 0]);
     }
-    assert_eq!(rig.server.served().clients, 1);
+    assert_eq!(rig.server.stats().clients, 1);
 }
 
 #[test]
@@ -69,16 +69,16 @@ fn the_old_way_to_choose_is_answered_with_or_without_zeroes() {
         let client = rig.connect();
         client.send(&shapes::flags(flags));
         client.send(&shapes::option(option::EXPORT_NAME, b"twin"));
-        rig.turn();
+        rig.poll();
         let received = client.received();
         assert_eq!(received.len() - 18, length);
         assert_eq!(received[18..26], (1u64 << 20).to_be_bytes());
-        assert_eq!(rig.server.served().clients, 1);
+        assert_eq!(rig.server.stats().clients, 1);
     }
     let mut rig = Rig::new();
     let client = haggling(&mut rig);
     client.send(&shapes::option(option::EXPORT_NAME, b"another"));
-    rig.turn();
+    rig.poll();
     assert!(client.was_left() && client.received().is_empty());
     assert!(rig.server.notes()[0].contains("another name"));
 }
@@ -150,7 +150,7 @@ fn nonsense_and_silence_end_a_handshake_and_are_noted() {
     let mut huge = shapes::flags(3);
     huge.extend(OPTION_MAGIC.to_be_bytes());
     huge.extend([0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff]);
-    for (bytes, why) in [
+    for (bytes, reason) in [
         (shapes::flags(0x8000_0001), "flags that nobody offered"),
         ([shapes::flags(3), b"GET / HTTP/1.1\r\n\r\n".to_vec()].concat(), "is no option"),
         (options, "nothing but send options"),
@@ -159,14 +159,14 @@ fn nonsense_and_silence_end_a_handshake_and_are_noted() {
         let mut rig = Rig::new();
         let client = rig.connect();
         client.send(&bytes);
-        rig.turn();
-        assert!(client.was_left(), "{why}");
+        rig.poll();
+        assert!(client.was_left(), "{reason}");
         let notes = rig.server.notes();
         assert!(
-            notes.len() == 1 && notes[0].contains(why) && notes[0].contains("client 1 (a test)"),
+            notes.len() == 1 && notes[0].contains(reason) && notes[0].contains("client 1 (a test)"),
             "{notes:?}"
         );
-        assert_eq!(rig.server.served().dropped, 1);
+        assert_eq!(rig.server.stats().dropped, 1);
     }
     let mut rig = Rig::new();
     let silent = rig.connect();

@@ -36,12 +36,12 @@ impl Store for Shared {
         self.0.lock().unwrap().clear(range)
     }
 
-    fn stretch(&mut self, range: std::ops::Range<u64>) -> std::io::Result<crate::store::Stretch> {
+    fn stretch(&mut self, range: std::ops::Range<u64>) -> std::io::Result<crate::store::StoreExtent> {
         self.0.lock().unwrap().stretch(range)
     }
 
-    fn held_bytes(&self) -> u64 {
-        self.0.lock().unwrap().held_bytes()
+    fn buffered_bytes(&self) -> u64 {
+        self.0.lock().unwrap().buffered_bytes()
     }
 }
 
@@ -220,8 +220,8 @@ fn feed(rig: &mut Rig, bytes: &[u8], random: &mut Xoshiro256PlusPlus) -> usize {
     // 1024 I/Os of one client, one after the other, and whatever waits for its time.
     rig.pass(Nanos(4000 * SERVICE.0));
     assert!(client.was_left(), "everybody who leaves is let go");
-    let said = client.received();
-    assert_eq!(said[..8], NBD_MAGIC.to_be_bytes());
+    let message = client.received();
+    assert_eq!(message[..8], NBD_MAGIC.to_be_bytes());
     fed - client.unsent_bytes()
 }
 
@@ -254,17 +254,17 @@ fn a_hundred_thousand_mutated_messages_write_nothing_wrong() {
                 survived += u64::from(reader.at == bytes.len());
             }
             changed += u64::from(array != before);
-            let mut held = vec![0; SPAN as usize];
-            store.0.lock().unwrap().read(0, &mut held).unwrap();
+            let mut content = vec![0; SPAN as usize];
+            store.0.lock().unwrap().read(0, &mut content).unwrap();
             assert!(
-                held == array,
+                content == array,
                 "after {mutated} messages the store holds what no valid request has written"
             );
             let notes = rig.server.notes();
             assert!(notes.len() <= 10);
         }
-        refused += rig.server.served().refused;
-        dropped += rig.server.served().dropped;
+        refused += rig.server.stats().refused;
+        dropped += rig.server.stats().dropped;
     }
     assert!(mutated >= MESSAGES);
     // The mutations reach everything that they are meant to reach.

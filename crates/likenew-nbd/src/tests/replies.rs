@@ -133,10 +133,10 @@ impl Inbound {
             }
             0x8001 | 0x8002 => {
                 reply.errno = u32_at(&data, 0);
-                let said = 6 + u16_at(&data, 4) as usize;
-                reply.message = String::from_utf8(data[6..said].to_vec()).unwrap();
-                reply.at = (kind == 0x8002).then(|| u64_at(&data, said));
-                assert_eq!(data.len(), said + if kind == 0x8002 { 8 } else { 0 });
+                let message = 6 + u16_at(&data, 4) as usize;
+                reply.message = String::from_utf8(data[6..message].to_vec()).unwrap();
+                reply.at = (kind == 0x8002).then(|| u64_at(&data, message));
+                assert_eq!(data.len(), message + if kind == 0x8002 { 8 } else { 0 });
             }
             other => panic!("a chunk of kind {other}"),
         }

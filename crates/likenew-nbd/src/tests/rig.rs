@@ -10,8 +10,8 @@ use likenew_core::units::Nanos;
 
 use super::replies::{Inbound, OptionReply, Reply};
 use super::shapes;
+use crate::clock_scale::Clock;
 use crate::export::Export;
-use crate::pace::Clock;
 use crate::protocol::{command, option, rep};
 use crate::request::Header;
 use crate::server::{self, Server, Service};
@@ -199,7 +199,7 @@ impl Rig {
             ));
         }
         client.send(&shapes::option(option::GO, &shapes::info("twin", &[])));
-        self.turn();
+        self.poll();
         let replies = OptionReply::all(&client.received()[18..]);
         assert_eq!(replies.last().unwrap().kind, rep::ACK, "{replies:?}");
         client.structured = structured;
@@ -207,24 +207,24 @@ impl Rig {
     }
 
     /// One turn at the clock's time, in which everybody is heard.
-    pub(super) fn turn(&mut self) {
+    pub(super) fn poll(&mut self) {
         let everybody: Vec<u64> = self
             .server
             .interests()
             .filter(|interest| interest.reads)
             .map(|interest| interest.client)
             .collect();
-        self.server.turn(&everybody).unwrap();
+        self.server.poll(&everybody).unwrap();
     }
 
     /// Lets so much time pass, turn by turn.
     pub(super) fn pass(&mut self, span: Nanos) {
         let until = self.hand.now() + span;
-        self.turn();
+        self.poll();
         while self.hand.now() < until {
             let wake = self.server.wake_at().min(until).max(self.hand.now());
             self.hand.set(wake);
-            self.turn();
+            self.poll();
         }
     }
 
@@ -234,7 +234,7 @@ impl Rig {
         let mut inbound = Inbound::new(client.structured);
         inbound.reads = client.reads.clone();
         for _ in 0..100_000 {
-            self.turn();
+            self.poll();
             inbound.push(&client.received());
             if inbound.replies.len() >= count {
                 return inbound.replies;

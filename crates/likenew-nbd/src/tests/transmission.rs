@@ -4,8 +4,8 @@ use likenew_core::units::Nanos;
 
 use super::replies::Reply;
 use super::rig::{CAPACITY, Client, Rig, SERVICE, drive, export};
+use crate::clock_scale::Clock as _;
 use crate::export::Export;
-use crate::pace::Clock as _;
 use crate::protocol::{command as c, flag as f};
 use crate::store::Pages;
 
@@ -91,8 +91,8 @@ fn trim_and_zeroes_make_zeros_and_holes() {
     }
     let hold = ask(&mut rig, &mut client, c::WRITE_ZEROES, f::FAST_ZERO | f::NO_HOLE, 0, 512, &[]);
     assert_eq!((hold.errno, &hold.message[..]), (ENOTSUP, "zeros would have to be written out"));
-    let served = rig.server.served();
-    assert_eq!((served.trims, served.bytes_trimmed, served.zeroes, served.refused), (2, 65536, 3, 1));
+    let stats = rig.server.stats();
+    assert_eq!((stats.trims, stats.bytes_trimmed, stats.zeroes, stats.refused), (2, 65536, 3, 1));
 }
 
 #[test]
@@ -210,11 +210,11 @@ fn a_drives_errors_are_answers_with_their_place_and_change_nothing() {
     assert_eq!((reply.errno, reply.at, &reply.data[..]), (EIO, Some(4096), &[][..]));
     assert_eq!(ask(&mut rig, &mut client, c::WRITE, f::FUA, 8192, 512, &bytes(512, 1)).errno, EIO);
     assert_eq!(ask(&mut rig, &mut client, c::BLOCK_STATUS, 0, 0, 65536, &[]).extents, [(65536, 3)]);
-    assert_eq!((rig.server.served().failed, rig.server.served().writes), (2, 0));
+    assert_eq!((rig.server.stats().failed, rig.server.stats().writes), (2, 0));
 }
 
 #[test]
-fn a_full_store_is_told_as_no_space() {
+fn a_full_store_is_reported_as_no_space() {
     let mut rig = Rig::of(drive(1), export(), Some(Box::new(Pages::new(8192))));
     let mut client = rig.client(true);
     write(&mut rig, &mut client, 0, &bytes(8192, 1));
@@ -224,7 +224,7 @@ fn a_full_store_is_told_as_no_space() {
     write(&mut rig, &mut client, 8192, &bytes(4096, 0));
     assert_eq!(ask(&mut rig, &mut client, c::TRIM, 0, 0, 4096, &[]).errno, 0);
     write(&mut rig, &mut client, 8192, &bytes(4096, 1));
-    assert_eq!(rig.server.served().bytes_kept, Some(8192));
+    assert_eq!(rig.server.stats().bytes_kept, Some(8192));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn what_is_no_request_ends_the_connection() {
     let mut rig = Rig::new();
     let mut client = rig.client(true);
     client.send(&[0xAB; 100]);
-    rig.turn();
+    rig.poll();
     assert!(client.was_left());
     assert!(rig.server.notes()[0].contains("is no request"));
     // The server and its other clients go on.
@@ -275,10 +275,10 @@ fn who_leaves_is_let_go_after_its_writes_are_done() {
         } else {
             client.leave();
         }
-        rig.turn();
+        rig.poll();
         assert!(!client.was_left());
         rig.pass(SERVICE);
-        assert!(client.was_left() && rig.server.is_deserted());
+        assert!(client.was_left() && rig.server.has_no_clients());
         let mut next = rig.client(true);
         assert_eq!(ask(&mut rig, &mut next, c::READ, 0, 0, 512, &[]).data, bytes(512, 6));
     }
@@ -297,8 +297,8 @@ fn a_client_that_takes_no_answers_is_not_heard_any_more() {
         assert_eq!(ask(&mut rig, &mut other, c::READ, 0, 0, 512, &[]).errno, 0);
     }
     rig.pass(Nanos::from_millis(200));
-    let heard = rig.server.served().reads - 200;
-    assert!((60..=66).contains(&heard), "{heard} reads of 1 MiB are held for it");
+    let read_count = rig.server.stats().reads - 200;
+    assert!((60..=66).contains(&read_count), "{read_count} reads of 1 MiB are held for it");
     greedy.lets_lie(None);
     let replies = rig.answers(&greedy, 500);
     assert!(replies.iter().all(|reply| reply.data == bytes(CAPACITY, 1)));
@@ -309,22 +309,22 @@ fn at_the_end_what_is_under_way_is_answered_and_nothing_else() {
     let mut rig = Rig::new();
     let (mut client, idle, haggling) = (rig.client(true), rig.client(true), rig.connect());
     let under_way = client.ask(c::READ, 0, 0, 512, &[]);
-    rig.turn();
+    rig.poll();
     rig.server.end();
     let late = client.ask(c::WRITE, 0, 0, 512, &bytes(512, 1));
-    rig.turn();
+    rig.poll();
     assert!(idle.was_left() && haggling.was_left() && !client.was_left());
     let replies = rig.answers(&client, 2);
     let numbers: Vec<(u64, u32)> = replies.iter().map(|reply| (reply.cookie, reply.errno)).collect();
     assert_eq!(numbers, [(late, ESHUTDOWN), (under_way, 0)]);
-    rig.turn();
+    rig.poll();
     assert!(client.was_left() && rig.server.has_ended());
     // Who does not take its answers is not waited for for ever.
     let mut rig = Rig::new();
     let mut stuck = rig.client(true);
     stuck.lets_lie(Some(0));
     stuck.ask(c::READ, 0, 0, 512, &[]);
-    rig.turn();
+    rig.poll();
     rig.server.end();
     rig.pass(Nanos::from_millis(9_900));
     assert!(!rig.server.has_ended());

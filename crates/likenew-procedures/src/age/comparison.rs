@@ -25,7 +25,7 @@ pub(super) enum Summary {
     Mean,
     /// Their mean, where the n-th pass of each phase went over the same part of the drive: parts may differ by design, as a
     /// disk's do, so that each pass is held against its twin.
-    MeanOfTwins,
+    MeanOfPairs,
     /// Of longest latencies: the longest. It has no interval.
     Longest,
 }
@@ -81,20 +81,20 @@ struct IntervalRow {
 
 impl Comparison {
     /// The passes of one phase.
-    pub(super) fn of(&self, phase: Phase) -> &[f64] {
+    pub(super) fn passes_in(&self, phase: Phase) -> &[f64] {
         &self.passes[phase as usize]
     }
 
     /// The figure in one phase.
     pub(super) fn value(&self, phase: Phase) -> Option<f64> {
         match self.summary {
-            Summary::Mean | Summary::MeanOfTwins => mean(self.of(phase)),
-            Summary::Longest => maximum(self.of(phase)),
+            Summary::Mean | Summary::MeanOfPairs => mean(self.passes_in(phase)),
+            Summary::Longest => maximum(self.passes_in(phase)),
         }
     }
 
     fn interval(&self, phase: Phase) -> Option<Interval> {
-        (self.summary != Summary::Longest).then(|| mean_interval(self.of(phase), CONFIDENCE)).flatten()
+        (self.summary != Summary::Longest).then(|| mean_interval(self.passes_in(phase), CONFIDENCE)).flatten()
     }
 
     /// How far it is in `phase` below what it was when new; none when a phase is missing or it was nothing when new.
@@ -108,8 +108,8 @@ impl Comparison {
             return None;
         }
         let ratio = match self.summary {
-            Summary::Mean => ratio_interval(self.of(phase), self.of(Phase::New), CONFIDENCE),
-            Summary::MeanOfTwins => twins(self.of(phase), self.of(Phase::New), new),
+            Summary::Mean => ratio_interval(self.passes_in(phase), self.passes_in(Phase::New), CONFIDENCE),
+            Summary::MeanOfPairs => paired_interval(self.passes_in(phase), self.passes_in(Phase::New), new),
             Summary::Longest => None,
         };
         let interval = ratio.map(|Interval { low, high }| match self.better {
@@ -163,7 +163,7 @@ impl Comparison {
 
 /// The interval of mean(`of`) / mean(`to`) from the differences of twins; what `to` differs by from part to part is no
 /// doubt about its mean.
-fn twins(of: &[f64], to: &[f64], mean: f64) -> Option<Interval> {
+fn paired_interval(of: &[f64], to: &[f64], mean: f64) -> Option<Interval> {
     if of.len() != to.len() {
         return None;
     }
@@ -202,17 +202,17 @@ mod tests {
     }
 
     #[test]
-    fn twins_are_held_against_each_other_and_not_against_other_parts() {
+    fn paired_passes_are_compared_with_each_other_only() {
         let (new, used) = ([100.0, 60.0, 20.0], [51.0, 29.0, 10.0]);
         let apart = comparison(Better::Higher, &new, &used).fall(Phase::Used).unwrap();
-        let twins = Comparison { summary: Summary::MeanOfTwins, ..comparison(Better::Higher, &new, &used) };
-        let twins = twins.fall(Phase::Used).unwrap();
-        assert_eq!(apart.percent, twins.percent);
+        let paired = Comparison { summary: Summary::MeanOfPairs, ..comparison(Better::Higher, &new, &used) };
+        let paired = paired.fall(Phase::Used).unwrap();
+        assert_eq!(apart.percent, paired.percent);
         // Three zones of a disk do not differ by chance: the drops are 49, 31 and 10 of 60.
-        assert!((twins.percent - 50.0).abs() < 1e-9 && twins.interval.unwrap().contains(50.0));
+        assert!((paired.percent - 50.0).abs() < 1e-9 && paired.interval.unwrap().contains(50.0));
         assert!(
             apart.interval.is_none_or(
-                |of| of.high - of.low > twins.interval.unwrap().high - twins.interval.unwrap().low
+                |of| of.high - of.low > paired.interval.unwrap().high - paired.interval.unwrap().low
             )
         );
     }

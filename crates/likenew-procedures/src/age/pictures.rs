@@ -5,13 +5,13 @@ use likenew_core::segment::Segment;
 use likenew_core::verdict::{Line, Series, Shape};
 
 use super::comparison::{Better, Comparison};
-use super::measured::Measured;
 use super::phase::{Phase, Test};
 use super::recipe::AGEING;
+use super::results::AgeResults;
 use crate::series::{axis, speed, speed_over_time};
 
 /// Every figure of the table over what it was when new: 1 is as new, less is worse.
-pub(super) fn against_new(comparisons: &[Comparison]) -> Option<Series> {
+pub(super) fn speed_against_new(comparisons: &[Comparison]) -> Option<Series> {
     let known: Vec<&Comparison> =
         comparisons.iter().filter(|comparison| comparison.fall(Phase::Used).is_some()).collect();
     if known.is_empty() {
@@ -33,10 +33,10 @@ pub(super) fn against_new(comparisons: &[Comparison]) -> Option<Series> {
 }
 
 /// The speed of random writes second by second, in each phase from its own start.
-pub(super) fn random_writes(measured: &Measured<'_>) -> Option<Series> {
+pub(super) fn random_writes(measured: &AgeResults<'_>) -> Option<Series> {
     let line = |phase: Phase| {
         let passes = measured.test(phase, Test::RandomWrites);
-        let origin = passes.first()?.began;
+        let origin = passes.first()?.started_at;
         let points = passes.iter().flat_map(|segment| speed_over_time(segment, origin));
         Some(Line::new(phase.name(), points.collect()))
     };
@@ -56,7 +56,7 @@ pub(super) fn ageing(segments: &[Segment]) -> Option<Series> {
             bytes += segment.bytes(Op::Write);
             continue;
         }
-        let mut since = segment.began;
+        let mut since = segment.started_at;
         for cell in &segment.gigabytes.cells {
             bytes += cell.bytes;
             if cell.last <= since {

@@ -4,17 +4,17 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::serde_as_text;
 use likenew_core::size::Size;
 use likenew_core::units::amount;
 use likenew_core::until::Until;
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, Stream, Workload};
 
 use super::AgeOptions;
-use super::ground::{Ground, down, region};
+use super::zone_layout::{ZoneLayout, region, round_down};
 
 /// What happens to a drive between the two measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,41 +86,47 @@ const PARTS: u64 = 16;
 const PARTS_MAX: u64 = 512;
 
 /// Everything that ages the drive, in order.
-pub(super) fn workloads(options: &AgeOptions, ground: &Ground) -> Vec<Workload> {
-    let space = ground.space.end;
+pub(super) fn workloads(options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
+    let space = zones.space.end;
     let bytes = options.bytes.unwrap_or(space);
     match options.recipe {
-        Recipe::Fill => fill("fill", options, ground, &ground.space, bytes),
+        Recipe::Fill => fill("fill", options, zones, &zones.space, bytes),
         Recipe::Overwrite => {
-            let mut workloads = fill("fill", options, ground, &ground.space, space);
+            let mut workloads = fill("fill", options, zones, &zones.space, space);
             let each = part_bytes(bytes, space, u64::from(PAGE));
             workloads.extend(parts(bytes, each).enumerate().map(|(index, bytes)| {
-                let place = Place::Uniform(region(&ground.space));
+                let place = AccessPattern::Random(region(&zones.space));
                 let stream = Stream::closed(write(), PAGE, place, OVERWRITE_DEPTH, options.data);
                 Workload::new(format!("{AGEING}: overwrite {}", index + 1), Until::bytes(bytes), vec![stream])
             }));
             workloads
         }
         Recipe::Churn => {
-            let old = ground.space.start..ground.free.start;
-            let mut workloads = fill("old files", options, ground, &old, old.end);
-            workloads.extend(churn(options, ground, bytes));
+            let old = zones.space.start..zones.free.start;
+            let mut workloads = fill("old files", options, zones, &old, old.end);
+            workloads.extend(churn(options, zones, bytes));
             workloads
         }
     }
 }
 
 /// Writes a zone in sequence until it comes to so many bytes, from its start again after its end.
-fn fill(what: &str, options: &AgeOptions, ground: &Ground, zone: &Range<u64>, bytes: u64) -> Vec<Workload> {
+fn fill(
+    what: &str,
+    options: &AgeOptions,
+    zones: &ZoneLayout,
+    zone: &Range<u64>,
+    bytes: u64,
+) -> Vec<Workload> {
     let length = zone.end - zone.start;
-    let step = u64::from(ground.block);
+    let step = u64::from(zones.block);
     let each = part_bytes(bytes, length, step);
     let (mut workloads, mut left, mut at) = (Vec::new(), bytes, zone.start);
     while left > 0 {
         let end = if zone.end - at < 2 * each { zone.end } else { at + each };
         let amount = left.min(end - at);
-        let place = Place::Forward(region(&(at..end)));
-        let stream = Stream::closed(write(), ground.block, place, FILL_DEPTH, options.data);
+        let place = AccessPattern::Sequential(region(&(at..end)));
+        let stream = Stream::closed(write(), zones.block, place, FILL_DEPTH, options.data);
         let name = format!("{AGEING}: {what} {}", workloads.len() + 1);
         workloads.push(Workload::new(name, Until::bytes(amount), vec![stream]));
         left -= amount;
@@ -130,22 +136,22 @@ fn fill(what: &str, options: &AgeOptions, ground: &Ground, zone: &Range<u64>, by
 }
 
 /// Rounds of files that are made, and, where deleting means anything, of files that are deleted before.
-fn churn(options: &AgeOptions, ground: &Ground, bytes: u64) -> Vec<Workload> {
+fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> {
     let sizes: Size = FILE_SIZES.parse().expect("the sizes of small files are well spelled");
-    let deletes = ground.is_folder || options.trim;
-    let slots = (ground.free.end - ground.free.start) / u64::from(FILE_BYTES);
+    let deletes = zones.is_folder || options.trim;
+    let slots = (zones.free.end - zones.free.start) / u64::from(FILE_BYTES);
     // Half of the files of a full zone a round: some are met twice, so that about four in ten go.
-    let usual = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { ground.space.end / PARTS };
+    let usual = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { zones.space.end / PARTS };
     let each = usual.max(bytes / PARTS_MAX).max(u64::from(FILE_BYTES));
     let mut workloads = Vec::new();
     for (round, bytes) in parts(bytes, each).enumerate() {
         if deletes && round > 0 {
-            let place = Place::Uniform(region(&ground.free));
+            let place = AccessPattern::Random(region(&zones.free));
             let stream = Stream::closed(Mix::Only(Op::Trim), FILE_BYTES, place, 1, options.data);
             let name = format!("{AGEING}: files deleted {}", round + 1);
             workloads.push(Workload::new(name, Until::ops((slots / 2).max(1)), vec![stream]));
         }
-        let streams = small_files(&sizes, ground, options.data);
+        let streams = small_files(&sizes, zones, options.data);
         let name = format!("{AGEING}: files made {}", round + 1);
         workloads.push(Workload::new(name, Until::bytes(bytes), streams));
     }
@@ -154,13 +160,13 @@ fn churn(options: &AgeOptions, ground: &Ground, bytes: u64) -> Vec<Workload> {
 
 /// Small files in the holes of the free space. What the file system keeps of them is written beside them where there is
 /// none that would do it.
-fn small_files(sizes: &Size, ground: &Ground, data: DataClass) -> Vec<Stream> {
-    let place = Place::Uniform(region(&ground.free));
-    let pace = Pace::Closed { depth: 1 };
-    let mut streams = vec![Stream { op: write(), size: sizes.clone(), place, pace, data }];
-    if !ground.is_folder {
-        let pages = down(ground.space.end / METADATA_PART, u64::from(PAGE)).max(u64::from(PAGE));
-        let place = Place::Zipf { region: region(&(0..pages)), theta: METADATA_THETA };
+fn small_files(sizes: &Size, zones: &ZoneLayout, data: DataClass) -> Vec<Stream> {
+    let pattern = AccessPattern::Random(region(&zones.free));
+    let arrival = Arrival::Closed { depth: 1 };
+    let mut streams = vec![Stream { op: write(), size: sizes.clone(), pattern, arrival, data }];
+    if !zones.is_folder {
+        let pages = round_down(zones.space.end / METADATA_PART, u64::from(PAGE)).max(u64::from(PAGE));
+        let place = AccessPattern::Zipf { region: region(&(0..pages)), theta: METADATA_THETA };
         streams.push(Stream::closed(write(), PAGE, place, 1, data));
     }
     streams
@@ -184,7 +190,7 @@ fn write() -> Mix {
 
 /// How much of `bytes` one workload takes: a part of `length`, in whole steps.
 fn part_bytes(bytes: u64, length: u64, step: u64) -> u64 {
-    down((length / PARTS).max(bytes / PARTS_MAX), step).max(step)
+    round_down((length / PARTS).max(bytes / PARTS_MAX), step).max(step)
 }
 
 /// `bytes` in parts of `each`, the last one with the rest.

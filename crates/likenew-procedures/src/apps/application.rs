@@ -8,7 +8,7 @@ use likenew_core::size::Size;
 /// A value and where it comes from. A source begins with `published`, `derived` (from what was published) or `assumed`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sourced<T> {
+pub struct WithSource<T> {
     /// The value.
     pub value: T,
     /// Where it comes from.
@@ -24,15 +24,15 @@ pub struct Application {
     /// What it is, in a few words.
     pub about: String,
     /// Which others it belongs with; `own` for those of a user.
-    #[serde(default = "own")]
+    #[serde(default = "custom_name")]
     pub group: String,
     /// Who published it, and where.
-    pub published: String,
+    pub publication: String,
     /// I/Os in flight.
-    pub depth: Sourced<Depths>,
+    pub depth: WithSource<Depths>,
     /// How long it took where it was recorded, pauses included, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_s: Option<Sourced<f64>>,
+    pub duration_s: Option<WithSource<f64>>,
     /// What it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<Side>,
@@ -46,20 +46,20 @@ pub struct Application {
 #[serde(deny_unknown_fields)]
 pub struct Side {
     /// I/Os that begin where the one before has ended.
-    pub sequential: Sourced<u64>,
+    pub sequential: WithSource<u64>,
     /// All others.
-    pub random: Sourced<u64>,
+    pub random: WithSource<u64>,
     /// Bytes of both together.
-    pub bytes: Sourced<u64>,
+    pub bytes: WithSource<u64>,
     /// Bytes of the random ones, where they are not as long as the sequential ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub random_bytes: Option<Sourced<u64>>,
+    pub random_bytes: Option<WithSource<u64>>,
     /// Lengths that occur, with weights where shares are known; what is issued has the mean that follows from bytes and
     /// counts, and shares as close to these as that allows.
-    pub lengths: Sourced<Size>,
+    pub lengths: WithSource<Size>,
 }
 
-fn own() -> String {
+fn custom_name() -> String {
     "own".into()
 }
 
@@ -84,7 +84,7 @@ impl Application {
     /// # Errors
     /// A sentence that names the figure and what it may be.
     pub fn check(&self) -> Result<(), String> {
-        let words = [&self.name, &self.about, &self.published];
+        let words = [&self.name, &self.about, &self.publication];
         if self.name.trim().is_empty() || self.name.chars().count() > NAME_MAX {
             return Err(format!("name: an application has a name of 1 to {NAME_MAX} characters"));
         }
@@ -94,19 +94,19 @@ impl Application {
         if self.ios() == 0 {
             return Err("it does nothing: give reads, writes or both a count".into());
         }
-        if let Some(Sourced { value, .. }) = self.duration_s
+        if let Some(WithSource { value, .. }) = self.duration_s
             && !(value > 0.0 && value <= 1e7)
         {
             return Err(format!("duration_s = {value} is not in 0..10⁷"));
         }
         for (name, side) in [("reads", &self.reads), ("writes", &self.writes)] {
             if let Some(side) = side {
-                side.check().map_err(|why| format!("{name}: {why}"))?;
+                side.check().map_err(|reason| format!("{name}: {reason}"))?;
             }
         }
         match self.sources().into_iter().find(|(_, _, source)| !is_source(source)) {
-            Some((figure, ..)) => Err(format!(
-                "{figure}: its source has to begin with published, derived or assumed, and an assumption is said to be one"
+            Some((metric, ..)) => Err(format!(
+                "{metric}: its source has to begin with published, derived or assumed, and an assumption is said to be one"
             )),
             None => Ok(()),
         }
@@ -151,9 +151,9 @@ impl Application {
                 ("bytes", Some(&side.bytes)),
                 ("random_bytes", side.random_bytes.as_ref()),
             ];
-            for (figure, of) in counts {
+            for (metric, of) in counts {
                 let Some(of) = of else { continue };
-                all.push((format!("{name}.{figure}"), of.value.to_string(), &of.source));
+                all.push((format!("{name}.{metric}"), of.value.to_string(), &of.source));
             }
             let lengths = &side.lengths;
             all.push((format!("{name}.lengths"), lengths.value.to_string(), &lengths.source));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_random_ios_come_to_can_be_said_apart() {
+    fn what_random_ios_come_to_can_be_separated() {
         let text = include_str!("../../../../apps/filebench-oltp.toml");
         let parts = Application::parse(text).unwrap().writes.unwrap().parts();
         assert_eq!(parts[0], Part { is_sequential: true, ios: 10, mean: 262_144.0 });

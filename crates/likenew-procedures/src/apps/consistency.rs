@@ -10,7 +10,7 @@ use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 
-use super::lengths::{fitted, size, with_mean};
+use super::lengths::{fit_lengths, size, with_mean};
 
 /// Fills before the first phase.
 pub(super) const FILLS: u32 = 2;
@@ -79,7 +79,7 @@ pub(super) fn write_sizes(geometry: &Geometry) -> Size {
         "4KiB:8,8KiB:12,16KiB:24,32KiB:48,64KiB:96,128KiB:192,256KiB:384,512KiB:768,1MiB:512";
     let lengths = with_mean(&LENGTHS.parse().expect("well spelled"), MEAN_BYTES);
     let longest = geometry.boundary.map_or(1 << 20, |bytes| 1 << bytes.trailing_zeros().min(20));
-    size(&fitted(&lengths, longest, geometry.block).0)
+    size(&fit_lengths(&lengths, longest, geometry.block).0)
 }
 
 /// (8 + 2048) / 2 sectors of 512 bytes.

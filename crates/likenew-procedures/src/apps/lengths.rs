@@ -52,7 +52,7 @@ pub(super) fn mean_of(lengths: &Lengths) -> f64 {
 /// What a system does with I/Os that a target does not take: those longer than `longest` are split into I/Os of that length,
 /// and those that are no multiple of `block` are filled up to one. Also how many I/Os become of one; splitting moves the
 /// same bytes.
-pub(super) fn fitted(lengths: &Lengths, longest: u32, block: u32) -> (Lengths, f64) {
+pub(super) fn fit_lengths(lengths: &Lengths, longest: u32, block: u32) -> (Lengths, f64) {
     let mut fitted = Lengths::new();
     for (bytes, share) in lengths {
         let pieces = (f64::from(*bytes) / f64::from(longest)).max(1.0);
@@ -78,19 +78,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const LADDER: &str = "4KiB,8KiB,16KiB,32KiB,64KiB,128KiB";
+    const LENGTHS: &str = "4KiB,8KiB,16KiB,32KiB,64KiB,128KiB";
 
     proptest! {
         #[test]
         fn the_mean_is_met_whatever_the_shares(mean in 4096.0f64..131_072.0, weights in prop::collection::vec(1u32..1000, 6)) {
-            let text: Vec<String> = LADDER.split(',').zip(&weights).map(|(of, weight)| format!("{of}:{weight}")).collect();
+            let text: Vec<String> = LENGTHS.split(',').zip(&weights).map(|(of, weight)| format!("{of}:{weight}")).collect();
             let shares: Size = text.join(",").parse().unwrap();
             let lengths = with_mean(&shares, mean);
             prop_assert!((lengths.iter().map(|of| of.1).sum::<f64>() - 1.0).abs() < 1e-12);
             prop_assert!((mean_of(&lengths) / mean - 1.0).abs() < 1e-9);
             // Each of six weights is rounded by half a millionth at most.
             prop_assert!((size(&lengths).mean() - mean).abs() < 6.0 * 0.5e-6 * 131_072.0 + 1e-6);
-            let (split, factor) = fitted(&lengths, 65_536, 512);
+            let (split, factor) = fit_lengths(&lengths, 65_536, 512);
             prop_assert!((mean_of(&split) * factor / mean - 1.0).abs() < 1e-9, "splitting moves the same bytes");
         }
     }
@@ -105,14 +105,14 @@ mod tests {
     #[test]
     fn a_single_length_and_the_ends_are_themselves() {
         assert_eq!(size(&with_mean(&"8KiB".parse().unwrap(), 8192.0)), Size::fixed(8192));
-        let ends = |mean: f64| size(&with_mean(&LADDER.parse().unwrap(), mean)).mean();
+        let ends = |mean: f64| size(&with_mean(&LENGTHS.parse().unwrap(), mean)).mean();
         assert!((ends(4096.0) - 4096.0).abs() < 1.0 && (ends(131_072.0) - 131_072.0).abs() < 1.0);
     }
 
     #[test]
     fn what_a_target_does_not_take_is_split_or_filled_up() {
-        assert_eq!(fitted(&vec![(2048, 1.0)], 1 << 20, 4096), (vec![(4096, 1.0)], 1.0));
-        let (lengths, factor) = fitted(&vec![(65_536, 0.5), (262_144, 0.5)], 65_536, 512);
+        assert_eq!(fit_lengths(&vec![(2048, 1.0)], 1 << 20, 4096), (vec![(4096, 1.0)], 1.0));
+        let (lengths, factor) = fit_lengths(&vec![(65_536, 0.5), (262_144, 0.5)], 65_536, 512);
         assert_eq!((lengths, factor), (vec![(65_536, 1.0)], 2.5));
     }
 }

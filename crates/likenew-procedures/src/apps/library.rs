@@ -16,7 +16,7 @@ pub struct Entry {
 }
 
 /// The group whose members are measured where nothing is said.
-pub const USUAL: &str = "pcmark8";
+pub const DEFAULT_GROUP: &str = "pcmark8";
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -64,15 +64,15 @@ pub fn library() -> &'static [Entry] {
 }
 
 /// Those that are measured where nothing is said.
-pub fn usual() -> impl Iterator<Item = &'static Entry> {
-    library().iter().filter(|entry| entry.application.group == USUAL)
+pub fn default_set() -> impl Iterator<Item = &'static Entry> {
+    library().iter().filter(|entry| entry.application.group == DEFAULT_GROUP)
 }
 
 /// The application, or all of a group, of this name.
 ///
 /// # Errors
 /// A sentence with the names there are.
-pub fn named(name: &str) -> Result<Vec<&'static Entry>, String> {
+pub fn by_name(name: &str) -> Result<Vec<&'static Entry>, String> {
     let found: Vec<&Entry> =
         library().iter().filter(|entry| entry.name == name || entry.application.group == name).collect();
     if !found.is_empty() {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_usual_ones_are_the_ten_of_pcmark_8_with_their_published_counts() {
-        let counts: Vec<[u64; 4]> = usual()
+        let counts: Vec<[u64; 4]> = default_set()
             .map(|entry| {
                 let sides =
                     [&entry.application.reads, &entry.application.writes].map(|side| side.as_ref().unwrap());
@@ -105,16 +105,16 @@ mod tests {
         assert_eq!(counts.len(), 10);
         assert_eq!(counts[0], [1508, 17525, 18342, 1743]);
         assert_eq!(counts[9], [5782, 43487, 218, 431]);
-        let bytes: u64 = usual().map(|entry| entry.application.bytes()).sum();
+        let bytes: u64 = default_set().map(|entry| entry.application.bytes()).sum();
         // The sums of the two columns of bytes in the published table.
         assert_eq!(bytes, (3406 + 8869) * 1_000_000);
     }
 
     #[test]
     fn a_group_is_all_of_its_members_and_a_wrong_name_is_answered_with_the_right_ones() {
-        assert_eq!(named("battlefield").unwrap().len(), 3);
-        assert_eq!(named("word").unwrap()[0].application.name, "Microsoft Word");
-        let error = named("wrod").unwrap_err();
+        assert_eq!(by_name("battlefield").unwrap().len(), 3);
+        assert_eq!(by_name("word").unwrap()[0].application.name, "Microsoft Word");
+        let error = by_name("wrod").unwrap_err();
         assert!(
             error.contains("photoshop-heavy") && error.contains("pcmark8") && error.contains("mine.toml")
         );

@@ -4,36 +4,37 @@ use likenew_core::verdict::{Findings, Line, Series, Shape};
 
 use super::application::Application;
 use super::consistency::PHASES;
-use super::measured::{Measured, Overall};
+use super::results::{AppResults, OverallScore};
 use crate::series::{axis, speed};
 
 /// Score by application; in a run for consistency, score, access time and random writes over the phases.
 pub(super) fn put(
     findings: &mut Findings,
-    measured: &Measured<'_>,
+    measured: &AppResults<'_>,
     applications: &[Application],
     consistency: bool,
 ) {
     if consistency {
         let writes = |phase: usize| measured.writes(phase)?.bytes_per_s();
-        let figure =
-            |of: fn(&Overall) -> f64| move |phase: usize| measured.phase(phase).map(|overall| of(&overall));
+        let metric = |of: fn(&OverallScore) -> f64| {
+            move |phase: usize| measured.phase(phase).map(|overall| of(&overall))
+        };
         let pictures = [
             (
                 "score_by_phase",
-                over_phases("How does the score hold out?", axis("score", "points"), figure(|of| of.score)),
+                phase_series("How does the score hold out?", axis("score", "points"), metric(|of| of.score)),
             ),
             (
                 "access_time_by_phase",
-                over_phases(
+                phase_series(
                     "How long does an access take?",
                     axis("access time", "ns"),
-                    figure(|of| of.access_time_ns),
+                    metric(|of| of.access_time_ns),
                 ),
             ),
             (
                 "writes_by_phase",
-                over_phases("How fast were the random writes before each test?", speed(), writes),
+                phase_series("How fast were the random writes before each test?", speed(), writes),
             ),
         ];
         findings
@@ -44,24 +45,24 @@ pub(super) fn put(
     }
 }
 
-fn over_phases(
+fn phase_series(
     title: &str,
     y: likenew_core::verdict::Axis,
-    figure: impl Fn(usize) -> Option<f64>,
+    metric: impl Fn(usize) -> Option<f64>,
 ) -> Option<Series> {
     let points: Vec<[f64; 2]> =
-        (0..PHASES.len()).filter_map(|phase| Some([(phase + 1) as f64, figure(phase)?])).collect();
+        (0..PHASES.len()).filter_map(|phase| Some([(phase + 1) as f64, metric(phase)?])).collect();
     let name = y.label.clone();
     (!points.is_empty())
         .then(|| Series::new(title, Shape::Line, axis("phase", ""), y).lines([Line::new(&name, points)]))
 }
 
-fn scores(measured: &Measured<'_>, applications: &[Application]) -> Option<Series> {
+fn scores(measured: &AppResults<'_>, applications: &[Application]) -> Option<Series> {
     let known: Vec<(&str, f64)> = applications
         .iter()
         .enumerate()
         .filter_map(|(index, of)| {
-            let scores: Vec<f64> = measured.all(index).iter().map(super::score::Played::score).collect();
+            let scores: Vec<f64> = measured.all(index).iter().map(super::score::PassTotals::score).collect();
             Some((of.name.as_str(), likenew_stats::summary::mean(&scores)?))
         })
         .collect();

@@ -15,7 +15,7 @@ pub(crate) const REFERENCE_ACCESS_NS: f64 = 1e9;
 
 /// What one application came to in one pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Played {
+pub(crate) struct PassTotals {
     pub(crate) reads: u64,
     pub(crate) writes: u64,
     pub(crate) bytes_read: u64,
@@ -25,20 +25,21 @@ pub(crate) struct Played {
     latency_ns_sum: f64,
 }
 
-impl Played {
+impl PassTotals {
     /// Of the segments of one pass; none where nothing was moved.
-    pub(crate) fn of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Option<Self> {
-        let mut played = Self::default();
+    pub(crate) fn from_segments<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Option<Self> {
+        let mut pass_totals = Self::default();
         for segment in segments {
-            played.reads += segment.ios(Op::Read);
-            played.writes += segment.ios(Op::Write);
-            played.bytes_read += segment.bytes(Op::Read);
-            played.bytes_written += segment.bytes(Op::Write);
-            played.latency_ns_sum += segment.total().latency_ns_sum as f64;
+            pass_totals.reads += segment.ios(Op::Read);
+            pass_totals.writes += segment.ios(Op::Write);
+            pass_totals.bytes_read += segment.bytes(Op::Read);
+            pass_totals.bytes_written += segment.bytes(Op::Write);
+            pass_totals.latency_ns_sum += segment.total().latency_ns_sum as f64;
             let busy = if segment.busy.0 > 0 { segment.busy } else { segment.elapsed() };
-            played.busy_ns += busy.0 as f64;
+            pass_totals.busy_ns += busy.0 as f64;
         }
-        (played.bytes() > 0.0 && played.busy_ns > 0.0 && played.latency_ns_sum > 0.0).then_some(played)
+        (pass_totals.bytes() > 0.0 && pass_totals.busy_ns > 0.0 && pass_totals.latency_ns_sum > 0.0)
+            .then_some(pass_totals)
     }
 
     fn bytes(&self) -> f64 {

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, Stream, Workload};
 
 use super::application::{Application, Part, Side};
-use super::lengths::{Lengths, fitted, size, with_mean};
+use super::lengths::{Lengths, fit_lengths, size, with_mean};
 
 /// Where applications work: the first half of their zone holds the files that are read and changed in place, the second
 /// takes what is written in sequence. Both are assumed, as no publication says where I/Os went.
@@ -108,13 +108,13 @@ impl Stage {
     /// One kind, and how many I/Os it has.
     fn kind(&self, op: Op, side: &Side, part: Part, scale: f64) -> (f64, Kind) {
         let lengths = with_mean(&side.lengths.value, part.mean);
-        let (lengths, pieces) = fitted(&lengths, self.length_max, self.block);
-        let place = match (op, part.is_sequential) {
-            (Op::Write, true) => Place::Forward(Region::bytes(self.new_files.clone())),
-            (_, true) => Place::Forward(Region::bytes(self.files.clone())),
-            (_, false) => Place::Uniform(Region::bytes(self.files.clone())),
+        let (lengths, pieces) = fit_lengths(&lengths, self.length_max, self.block);
+        let pattern = match (op, part.is_sequential) {
+            (Op::Write, true) => AccessPattern::Sequential(Region::bytes(self.new_files.clone())),
+            (_, true) => AccessPattern::Sequential(Region::bytes(self.files.clone())),
+            (_, false) => AccessPattern::Random(Region::bytes(self.files.clone())),
         };
-        (part.ios as f64 * pieces * scale, Kind { op, ios: 0, lengths, place })
+        (part.ios as f64 * pieces * scale, Kind { op, ios: 0, lengths, pattern })
     }
 }
 
@@ -124,13 +124,13 @@ struct Kind {
     op: Op,
     ios: u64,
     lengths: Lengths,
-    place: Place,
+    pattern: AccessPattern,
 }
 
 impl Kind {
     fn stream(&self, ios: u64, depth: u32, per_second: Option<f64>, data: DataClass) -> Stream {
         let weight = u32::try_from(ios).expect("counts are bounded");
-        let pace = Pace::Turns { weight, depth, per_second };
-        Stream { op: Mix::Only(self.op), size: size(&self.lengths), place: self.place, pace, data }
+        let arrival = Arrival::Interleaved { weight, depth, per_second };
+        Stream { op: Mix::Only(self.op), size: size(&self.lengths), pattern: self.pattern, arrival, data }
     }
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::application::Application;
 use super::consistency::PHASES;
-use super::measured::Measured;
-use super::score::Played;
+use super::results::AppResults;
+use super::score::PassTotals;
 use crate::CONFIDENCE;
 use crate::rows::row;
 
@@ -53,7 +53,7 @@ struct PhaseRow {
 #[derive(Serialize)]
 struct SourceRow<'a> {
     application: &'a str,
-    figure: String,
+    metric: String,
     value: String,
     source: String,
 }
@@ -61,7 +61,7 @@ struct SourceRow<'a> {
 /// Answers first.
 pub(super) fn put(
     findings: &mut Findings,
-    measured: &Measured<'_>,
+    measured: &AppResults<'_>,
     applications: &[Application],
     consistency: bool,
 ) {
@@ -78,27 +78,27 @@ pub(super) fn put(
 }
 
 /// Means over the passes that were played.
-fn application(name: &str, played: &[Played]) -> Option<Row> {
-    let figure = |of: fn(&Played) -> f64| mean(&played.iter().map(of).collect::<Vec<_>>());
-    let scores: Vec<f64> = played.iter().map(Played::score).collect();
+fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
+    let metric = |of: fn(&PassTotals) -> f64| mean(&pass_totals.iter().map(of).collect::<Vec<_>>());
+    let scores: Vec<f64> = pass_totals.iter().map(PassTotals::score).collect();
     let interval = mean_interval(&scores, CONFIDENCE);
     Some(row(ApplicationRow {
         application: name,
         score: mean(&scores)?,
         score_low: interval.map(|of| of.low.max(0.0)),
         score_high: interval.map(|of| of.high),
-        bytes_per_s: figure(Played::bytes_per_s)?,
-        access_time_ns: figure(Played::access_time_ns)?,
-        iops: figure(Played::iops)?,
-        busy_ns: figure(|of| of.busy_ns)?,
-        reads: figure(|of| of.reads as f64)?,
-        writes: figure(|of| of.writes as f64)?,
-        read_bytes: figure(|of| of.bytes_read as f64)?,
-        written_bytes: figure(|of| of.bytes_written as f64)?,
+        bytes_per_s: metric(PassTotals::bytes_per_s)?,
+        access_time_ns: metric(PassTotals::access_time_ns)?,
+        iops: metric(PassTotals::iops)?,
+        busy_ns: metric(|of| of.busy_ns)?,
+        reads: metric(|of| of.reads as f64)?,
+        writes: metric(|of| of.writes as f64)?,
+        read_bytes: metric(|of| of.bytes_read as f64)?,
+        written_bytes: metric(|of| of.bytes_written as f64)?,
     }))
 }
 
-fn passes(measured: &Measured<'_>) -> Vec<Row> {
+fn passes(measured: &AppResults<'_>) -> Vec<Row> {
     let overalls = measured.overalls().into_iter().enumerate();
     overalls
         .map(|(index, of)| {
@@ -112,7 +112,7 @@ fn passes(measured: &Measured<'_>) -> Vec<Row> {
         .collect()
 }
 
-fn phases(measured: &Measured<'_>) -> Vec<Row> {
+fn phases(measured: &AppResults<'_>) -> Vec<Row> {
     let phases = PHASES.iter().enumerate().map(|(index, phase)| {
         let (overall, writes) = (measured.phase(index), measured.writes(index));
         PhaseRow {
@@ -129,14 +129,14 @@ fn phases(measured: &Measured<'_>) -> Vec<Row> {
 
 /// What is known of an application and what is assumed.
 fn sources(application: &Application) -> impl Iterator<Item = Row> {
-    let figures = application.sources().into_iter().map(|(figure, value, source)| {
-        row(SourceRow { application: &application.name, figure, value, source: source.to_owned() })
+    let figures = application.sources().into_iter().map(|(metric, value, source)| {
+        row(SourceRow { application: &application.name, metric, value, source: source.to_owned() })
     });
     let published = row(SourceRow {
         application: &application.name,
-        figure: "published".into(),
+        metric: "published".into(),
         value: application.about.clone(),
-        source: application.published.clone(),
+        source: application.publication.clone(),
     });
     std::iter::once(published).chain(figures).collect::<Vec<_>>().into_iter()
 }

@@ -5,7 +5,7 @@ use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::{Interval, mean_interval};
 use likenew_stats::summary::mean;
 
-use super::measured::{Measured, Overall};
+use super::results::{AppResults, OverallScore};
 use super::score::geometric_mean;
 use crate::CONFIDENCE;
 
@@ -16,27 +16,27 @@ pub(super) const NOT_PCMARK: &str = "it is made as UL makes the score of PCMark 
      published, where and in which order I/Os went was not (the table sources says what is assumed)";
 
 /// Most important first.
-pub(super) fn verdicts(measured: &Measured<'_>, scale: f64) -> Vec<Verdict> {
+pub(super) fn verdicts(measured: &AppResults<'_>, scale: f64) -> Vec<Verdict> {
     let overalls = measured.overalls();
-    score_verdict(&overalls, scale).into_iter().chain(kept(measured, overalls.len())).collect()
+    score_verdict(&overalls, scale).into_iter().chain(steadiness(measured, overalls.len())).collect()
 }
 
-fn score_verdict(overalls: &[Overall], scale: f64) -> Option<Verdict> {
+fn score_verdict(overalls: &[OverallScore], scale: f64) -> Option<Verdict> {
     let scores: Vec<f64> = overalls.iter().map(|of| of.score).collect();
     let score = mean(&scores)?;
     let interval = mean_interval(&scores, CONFIDENCE);
     let known = interval.filter(|of| of.high - of.low <= 2.0 * NOTICED_PERCENT / 100.0 * score);
     let standing = if known.is_some() { Standing::Holds } else { Standing::Undecided };
-    let figure = |of: fn(&Overall) -> f64| {
+    let metric = |of: fn(&OverallScore) -> f64| {
         geometric_mean(&overalls.iter().map(|overall| Some(of(overall))).collect::<Vec<_>>())
             .unwrap_or_default()
     };
     let passes = overalls.len();
     let mut verdict = Verdict::new(format!("Its application score is {}.", three_digits(score)), standing)
-        .because(format!(
+        .with_evidence(format!(
             "{} over busy time and a mean access time of {}: geometric means over all applications, {passes} {}",
-            rate(figure(|of| of.bytes_per_s)),
-            Nanos(figure(|of| of.access_time_ns) as u64),
+            rate(metric(|of| of.bytes_per_s)),
+            Nanos(metric(|of| of.access_time_ns) as u64),
             if passes == 1 { "pass" } else { "passes" }
         ))
         .caveat(NOT_PCMARK);
@@ -59,15 +59,15 @@ fn score_verdict(overalls: &[Overall], scale: f64) -> Option<Verdict> {
 }
 
 /// Whether the last pass is as fast as the first, application by application.
-fn kept(measured: &Measured<'_>, passes: usize) -> Option<Verdict> {
+fn steadiness(measured: &AppResults<'_>, passes: usize) -> Option<Verdict> {
     const CLAIM: &str = "It keeps its speed from pass to pass.";
     let last = passes.checked_sub(1)?;
     if last == 0 {
-        let why = "one pass: whether the next one would be slower is not known; give --passes 2 or more";
-        return Some(Verdict::new(CLAIM, Standing::Undecided).caveat(why));
+        let reason = "one pass: whether the next one would be slower is not known; give --passes 2 or more";
+        return Some(Verdict::new(CLAIM, Standing::Undecided).caveat(reason));
     }
     let ratio = |application: usize| {
-        let [first, then] = [0, last].map(|test| measured.played(test, application));
+        let [first, then] = [0, last].map(|test| measured.pass_totals(test, application));
         Some((then?.score() / first?.score()).ln())
     };
     let ratios: Vec<f64> = (0..measured.applications()).filter_map(ratio).collect();
@@ -92,7 +92,7 @@ fn kept(measured: &Measured<'_>, passes: usize) -> Option<Verdict> {
         Some(of) => verdict.estimate(left, of.low, of.high, "%"),
         None => verdict,
     };
-    Some(verdict.because(format!(
+    Some(verdict.with_evidence(format!(
         "of the score of the first pass {} % are left in the last, application by application",
         three_digits(left)
     )))

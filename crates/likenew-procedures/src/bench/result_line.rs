@@ -5,11 +5,11 @@ use likenew_core::mix::Mix;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_stats::interval::Interval;
-use likenew_stats::precise::Goal;
+use likenew_stats::precision::Goal;
 use likenew_stats::summary::{maximum, mean, minimum};
 use serde::Serialize;
 
-use crate::precise;
+use crate::precision_goal;
 use crate::profile::Test;
 use crate::rows::LatencyColumns;
 
@@ -38,7 +38,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn of(number: usize, segment: &'a Segment) -> Option<Self> {
+    fn from_segment(number: usize, segment: &'a Segment) -> Option<Self> {
         Some(Self { number, segment, bytes_per_s: segment.bytes_per_s()?, iops: segment.iops()? })
     }
 }
@@ -72,11 +72,11 @@ impl<'a> ResultLine<'a> {
     pub(super) fn new(test: &'a Test, op: Mix, segments: &[&'a Segment], goal: Option<Goal>) -> Option<Self> {
         let numbered = segments.iter().enumerate();
         let passes: Vec<Pass<'a>> =
-            numbered.filter_map(|(index, segment)| Pass::of(index + 1, segment)).collect();
+            numbered.filter_map(|(index, segment)| Pass::from_segment(index + 1, segment)).collect();
         let mut total = Tally::new(0, Op::Read);
         passes.iter().for_each(|pass| total.merge(&pass.segment.total()));
         let speeds: Vec<f64> = passes.iter().map(|pass| pass.bytes_per_s).collect();
-        let (interval, is_precise) = precise::interval(&speeds, goal.as_ref());
+        let (interval, is_precise) = precision_goal::interval(&speeds, goal.as_ref());
         let is_precise = is_precise.unwrap_or(false);
         (!passes.is_empty()).then_some(Self { test, op, passes, speeds, interval, is_precise, total })
     }
@@ -117,12 +117,12 @@ impl<'a> ResultLine<'a> {
             iops: *iops,
             latency_ns_mean: segment.total().latency_ns_mean(),
             latency_ns_max: segment.latencies().max().0,
-            covered_percent: self.covered(segment) * 100.0,
+            covered_percent: self.coverage(segment) * 100.0,
         })
     }
 
     /// The share of the span's bytes that a pass moved.
-    pub(super) fn covered(&self, segment: &Segment) -> f64 {
+    pub(super) fn coverage(&self, segment: &Segment) -> f64 {
         let bytes = segment.workload.until.bytes.expect("a pass is bounded by its span");
         segment.total().bytes as f64 / bytes as f64
     }

@@ -4,11 +4,11 @@ use likenew_core::io::Op;
 use likenew_core::verdict::{Line, Series, Shape};
 
 use super::level::Level;
-use super::measured::{Measured, MeasuredLevel};
+use super::results::{CacheResults, MeasuredLevel};
 use crate::series::{axis, speed};
 
 /// Speed from the program to the drive, on a logarithmic axis: memory and drive differ by powers of ten. None of nothing.
-pub(super) fn levels(measured: &Measured<'_>) -> Option<Series> {
+pub(super) fn levels(measured: &CacheResults<'_>) -> Option<Series> {
     let present: Vec<Level> = Level::ALL
         .into_iter()
         .filter(|level| measured.levels.iter().any(|of| of.cell.level == *level))

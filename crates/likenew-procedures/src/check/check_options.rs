@@ -4,7 +4,7 @@ use likenew_core::drive::Kind;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::units::{amount, size_text};
-use likenew_diagnosis::{Figure, Origin, Reference, Shape};
+use likenew_diagnosis::{Indicator, Metric, Origin, Reference};
 use serde::{Deserialize, Serialize};
 
 use super::upgrade::UpgradeOptions;
@@ -26,16 +26,16 @@ pub struct CheckOptions {
     pub free: Option<Region>,
     /// When it was checked first, where its figures are held against that: date and time of day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_checked: Option<String>,
+    pub baseline_date: Option<String>,
     /// What figures are held against.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceOption>,
     /// As which drive of the catalogue a real drive is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub known_as: Option<KnownAs>,
+    pub catalog_match: Option<CatalogMatch>,
     /// What its shapes are like where it is as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub usual: Vec<ShapeOption>,
+    pub normal: Vec<IndicatorOption>,
     /// What the user's own files are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FileScan>,
@@ -47,7 +47,7 @@ pub struct CheckOptions {
 /// The drive of the catalogue that a real one says it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KnownAs {
+pub struct CatalogMatch {
     /// What it reports as its model.
     pub model: String,
     /// The name of the entry.
@@ -60,9 +60,9 @@ pub struct KnownAs {
 /// A shape as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ShapeOption {
+pub struct IndicatorOption {
     /// Which.
-    pub shape: Shape,
+    pub indicator: Indicator,
     /// How much of it.
     pub value: f64,
 }
@@ -72,7 +72,7 @@ pub struct ShapeOption {
 #[serde(deny_unknown_fields)]
 pub struct ReferenceOption {
     /// Which figure.
-    pub figure: FigureName,
+    pub metric: MetricName,
     /// Whose it is.
     pub origin: OriginName,
     /// Bytes a second, or I/Os a second of small ones.
@@ -89,19 +89,19 @@ fn is_zero(value: &f64) -> bool {
 /// A figure as plans write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FigureName {
+pub enum MetricName {
     /// Reads in order.
-    Read,
+    SequentialRead,
     /// Writes in order.
-    Write,
+    SequentialWrite,
     /// Writes in order, at the end of as many as were asked for.
-    WriteOn,
+    SustainedWrite,
     /// Small reads, one at a time.
     RandomRead,
     /// Small writes, one at a time.
     RandomWrite,
     /// Small reads, 32 at a time.
-    RandomReadDeep,
+    RandomReadQd32,
 }
 
 /// Whose reference it is, as plans write it.
@@ -109,35 +109,41 @@ pub enum FigureName {
 #[serde(rename_all = "snake_case")]
 pub enum OriginName {
     /// The same drive, when it was measured first.
-    FirstRun,
+    Baseline,
     /// The simulated twin of this model.
-    Twin,
+    Simulated,
     /// The maker.
     Advertised,
     /// A simulated drive of the model that a real one says it is.
-    ModelTwin,
+    SimulatedModel,
 }
 
-impl FigureName {
+impl MetricName {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Read, Self::Write, Self::WriteOn, Self::RandomRead, Self::RandomWrite, Self::RandomReadDeep];
+    pub const ALL: [Self; 6] = [
+        Self::SequentialRead,
+        Self::SequentialWrite,
+        Self::SustainedWrite,
+        Self::RandomRead,
+        Self::RandomWrite,
+        Self::RandomReadQd32,
+    ];
 
     /// What it names.
-    pub fn figure(self) -> Figure {
+    pub fn metric(self) -> Metric {
         match self {
-            Self::Read => Figure::ReadInOrder,
-            Self::Write => Figure::WriteInOrder,
-            Self::WriteOn => Figure::WriteOnAndOn,
-            Self::RandomRead => Figure::ReadAnywhere,
-            Self::RandomWrite => Figure::WriteAnywhere,
-            Self::RandomReadDeep => Figure::ReadAnywhereDeep,
+            Self::SequentialRead => Metric::SequentialRead,
+            Self::SequentialWrite => Metric::SequentialWrite,
+            Self::SustainedWrite => Metric::SustainedWrite,
+            Self::RandomRead => Metric::RandomRead,
+            Self::RandomWrite => Metric::RandomWrite,
+            Self::RandomReadQd32 => Metric::RandomReadQd32,
         }
     }
 
     /// The name of a figure.
-    pub fn of(figure: Figure) -> Self {
-        Self::ALL.into_iter().find(|name| name.figure() == figure).expect("each figure has a name")
+    pub fn from_metric(metric: Metric) -> Self {
+        Self::ALL.into_iter().find(|name| name.metric() == metric).expect("each figure has a name")
     }
 }
 
@@ -178,8 +184,8 @@ impl CheckOptions {
         {
             return Err(format!("reference.repeatability = {}: it is 0 or more", of.repeatability));
         }
-        if let Some(of) = self.usual.iter().find(|of| is_wrong(of.value)) {
-            return Err(format!("usual.value = {}: it is a number above 0", of.value));
+        if let Some(of) = self.normal.iter().find(|of| is_wrong(of.value)) {
+            return Err(format!("normal.value = {}: it is a number above 0", of.value));
         }
         self.files.as_ref().map_or(Ok(()), FileScan::check)?;
         self.upgrade.as_ref().map_or(Ok(()), UpgradeOptions::check)
@@ -225,12 +231,12 @@ impl CheckOptions {
     pub(super) fn references(&self) -> Vec<Reference> {
         let reference = |of: &ReferenceOption| {
             let origin = match of.origin {
-                OriginName::FirstRun => Origin::FirstRun,
-                OriginName::Twin => Origin::Twin,
+                OriginName::Baseline => Origin::Baseline,
+                OriginName::Simulated => Origin::Simulated,
                 OriginName::Advertised => Origin::Advertised,
-                OriginName::ModelTwin => Origin::ModelTwin,
+                OriginName::SimulatedModel => Origin::SimulatedModel,
             };
-            Reference { figure: of.figure.figure(), origin, value: of.per_s, repeatability: of.repeatability }
+            Reference { metric: of.metric.metric(), origin, value: of.per_s, repeatability: of.repeatability }
         };
         self.references.iter().map(reference).collect()
     }

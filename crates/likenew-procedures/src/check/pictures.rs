@@ -3,14 +3,14 @@
 use likenew_core::procedure::Evidence;
 use likenew_core::verdict::{Findings, Line, Series, Shape};
 
-use super::course::{PLACE, PLACE_AGAIN, PLACES, RESTED_WRITES, TRIMMED_WRITES, WRITES};
-use super::measured::{Measured, rates_by_bytes};
+use super::results::{CheckResults, rates_by_bytes};
+use super::workload_plan::{PLACE, PLACE_REPEAT, PLACES, RESTED_WRITES, TRIMMED_WRITES, WRITES};
 use crate::series::{axis, speed};
 
 /// Draws what was measured.
-pub(super) fn draw(measured: &Measured<'_>, evidence: &Evidence, findings: &mut Findings) {
+pub(super) fn draw(measured: &CheckResults<'_>, evidence: &Evidence, findings: &mut Findings) {
     let capacity = evidence.geometry.capacity as f64;
-    let lines: Vec<Line> = [(PLACE, "first read"), (PLACE_AGAIN, "read again")]
+    let lines: Vec<Line> = [(PLACE, "first read"), (PLACE_REPEAT, "read again")]
         .into_iter()
         .filter_map(|(kind, name)| {
             let places = measured.places(kind);
@@ -23,7 +23,7 @@ pub(super) fn draw(measured: &Measured<'_>, evidence: &Evidence, findings: &mut 
     let lines: Vec<Line> = [WRITES, RESTED_WRITES, TRIMMED_WRITES]
         .into_iter()
         .filter_map(|name| {
-            let segment = measured.ran(name)?;
+            let segment = measured.segment(name)?;
             let width = segment.gigabytes.width as f64;
             let rates = rates_by_bytes(segment);
             let points: Vec<[f64; 2]> =

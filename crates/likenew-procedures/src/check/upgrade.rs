@@ -2,10 +2,10 @@
 //!
 //! What others do stands in the plan, as whoever made it found out; nothing is measured here.
 
-mod answer;
 mod mix;
 mod saving;
 mod tables;
+mod upgrade_answers;
 mod waits;
 
 use likenew_core::segment::Segment;
@@ -22,7 +22,7 @@ pub use waits::Waits;
 pub struct UpgradeOptions {
     /// The recorded day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub day: Option<DayOption>,
+    pub recording: Option<RecordingOption>,
     /// The mix of applications, which is played on this drive, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixOption>,
@@ -34,7 +34,7 @@ pub struct UpgradeOptions {
 /// A recorded day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DayOption {
+pub struct RecordingOption {
     /// Its file.
     pub trace: String,
     /// Digest of its I/Os.
@@ -55,7 +55,7 @@ pub struct DriveOption {
     pub role: Role,
     /// Whether it has fewer addresses than were recorded, so that all of them were brought closer together.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub scaled: bool,
+    pub is_scaled: bool,
     /// How full it was, in percent, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_percent: Option<f64>,
@@ -85,8 +85,8 @@ impl UpgradeOptions {
         if !self.drives.iter().any(|drive| drive.role == Role::Candidate) {
             return Err("upgrade.drive: name at least one with role = \"candidate\"".into());
         }
-        match (&self.day, &self.mix) {
-            (Some(DayOption { elapsed_ns: 0, .. }), _) => {
+        match (&self.recording, &self.mix) {
+            (Some(RecordingOption { elapsed_ns: 0, .. }), _) => {
                 Err("upgrade.day.elapsed_ns = 0: it is above 0".into())
             }
             (Some(_), None) => Ok(()),
@@ -105,34 +105,34 @@ impl UpgradeOptions {
         let known = self.drives.iter().filter(|drive| drive.role == Role::Candidate);
         let mut known: Vec<(&DriveOption, &Waits)> =
             known.filter_map(|drive| Some((drive, drive.waits.as_ref()?))).collect();
-        known.sort_by(|one, other| one.1.awaited_ns.total_cmp(&other.1.awaited_ns));
+        known.sort_by(|one, other| one.1.blocking_ns.total_cmp(&other.1.blocking_ns));
         known
     }
 
     /// How long the work took with its pauses, where that is known.
     fn elapsed(&self) -> Option<Nanos> {
-        self.day.as_ref().map(|day| Nanos(day.elapsed_ns))
+        self.recording.as_ref().map(|recording| Nanos(recording.elapsed_ns))
     }
 
-    /// The answer, from what was played on this drive where a mix was. `cure` is what would mend it, if that was found.
-    pub(super) fn judge(&self, segments: &[Segment], cure: Option<&str>, findings: &mut Findings) {
+    /// The answer, from what was played on this drive where a mix was. `fix` is what would mend it, if that was found.
+    pub(super) fn judge(&self, segments: &[Segment], fix: Option<&str>, findings: &mut Findings) {
         let mut options = self.clone();
         if let Some(mix) = &self.mix {
-            let (name, waits) = (DriveOption::THIS.to_owned(), mix.waits(segments));
-            let now = DriveOption { name, role: Role::Now, scaled: false, fill_percent: None, waits };
+            let (name, waits) = (DriveOption::THIS_DRIVE.to_owned(), mix.waits(segments));
+            let now = DriveOption { name, role: Role::Now, is_scaled: false, fill_percent: None, waits };
             options.drives.insert(0, now);
         }
-        findings.verdicts.extend(answer::Answer { options: &options, cure }.verdicts());
+        findings.verdicts.extend(upgrade_answers::UpgradeInput { options: &options, fix }.verdicts());
         tables::put(&options, findings);
     }
 }
 
 impl DriveOption {
     /// What tables call the drive that is checked.
-    pub const THIS: &str = "this drive";
+    pub const THIS_DRIVE: &str = "this drive";
 }
 
 /// A span of time, spelled, without its sign.
-fn spelled(ns: f64) -> String {
+fn format_span(ns: f64) -> String {
     Nanos(ns.abs().round() as u64).to_string()
 }

@@ -22,7 +22,7 @@ pub(super) struct Ratio {
 
 /// What the ratio of two speeds says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says {
+enum SpeedRelation {
     Faster,
     Slower,
     Alike,
@@ -30,22 +30,22 @@ enum Says {
 }
 
 impl Ratio {
-    fn of(of: &[f64], to: &[f64]) -> Option<Self> {
+    fn from_speeds(of: &[f64], to: &[f64]) -> Option<Self> {
         // The interval is a formula, and takes nothing from a seed.
         let interval = ratio_interval(of, to, CONFIDENCE)?;
         Some(Self { value: mean(of)? / mean(to)?, interval })
     }
 
-    fn says(&self) -> Says {
+    fn relation(&self) -> SpeedRelation {
         let Interval { low, high } = self.interval;
         if low >= 1.0 / (1.0 + MARGIN) && high <= 1.0 + MARGIN {
-            Says::Alike
+            SpeedRelation::Alike
         } else if low > 1.0 {
-            Says::Faster
+            SpeedRelation::Faster
         } else if high < 1.0 {
-            Says::Slower
+            SpeedRelation::Slower
         } else {
-            Says::Nothing
+            SpeedRelation::Nothing
         }
     }
 
@@ -73,17 +73,18 @@ pub(super) enum Conclusion {
 }
 
 impl Conclusion {
-    pub(super) fn of(curve: &Curve) -> Self {
+    pub(super) fn from_curve(curve: &Curve) -> Self {
         let (first, last) = (curve.steps[0].values(), curve.steps[curve.steps.len() - 1].values());
-        let Some(zeros) = Ratio::of(&first, &last) else { return Self::Open(None) };
-        let little = (curve.steps.len() > 2).then(|| Ratio::of(&curve.steps[1].values(), &last)).flatten();
-        match (zeros.says(), little.map(|little| (little, little.says()))) {
-            (Says::Faster, Some((_, Says::Faster))) => Self::Compresses(zeros),
-            (Says::Faster, Some((_, Says::Alike))) => Self::OnlyZeros(zeros),
-            (Says::Faster, _) => Self::Zeros(zeros),
-            (Says::Slower, _) => Self::Slower(zeros),
-            (Says::Alike, None) => Self::Indifferent(zeros),
-            (Says::Alike, Some((little, Says::Alike))) => {
+        let Some(zeros) = Ratio::from_speeds(&first, &last) else { return Self::Open(None) };
+        let little =
+            (curve.steps.len() > 2).then(|| Ratio::from_speeds(&curve.steps[1].values(), &last)).flatten();
+        match (zeros.relation(), little.map(|little| (little, little.relation()))) {
+            (SpeedRelation::Faster, Some((_, SpeedRelation::Faster))) => Self::Compresses(zeros),
+            (SpeedRelation::Faster, Some((_, SpeedRelation::Alike))) => Self::OnlyZeros(zeros),
+            (SpeedRelation::Faster, _) => Self::Zeros(zeros),
+            (SpeedRelation::Slower, _) => Self::Slower(zeros),
+            (SpeedRelation::Alike, None) => Self::Indifferent(zeros),
+            (SpeedRelation::Alike, Some((little, SpeedRelation::Alike))) => {
                 Self::Indifferent(if little.distance() > zeros.distance() { little } else { zeros })
             }
             _ => Self::Open(Some(zeros)),
@@ -91,20 +92,20 @@ impl Conclusion {
     }
 
     /// Whether it matters.
-    pub(super) fn matters(&self) -> bool {
+    pub(super) fn is_significant(&self) -> bool {
         matches!(self, Self::Compresses(_) | Self::OnlyZeros(_) | Self::Zeros(_) | Self::Slower(_))
     }
 
     /// In words; nothing where it does not matter, which [`indifference`] says of all curves at once.
-    pub(super) fn verdict(&self, curve: &Curve, who: &Speaker) -> Option<Verdict> {
+    pub(super) fn verdict(&self, curve: &Curve, who: &Attribution) -> Option<Verdict> {
         let done = if curve.op == Op::Read { "read" } else { "written" };
-        let how = how(curve);
+        let how = method_text(curve);
         let times = |ratio: &Ratio| three_digits(ratio.value);
         let holds = |claim: String, ratio: &Ratio| {
             let Interval { low, high } = ratio.interval;
             let verdict = Verdict::new(claim, Standing::Holds)
                 .estimate(ratio.value, low, high, "times")
-                .because(ends(curve));
+                .with_evidence(ends(curve));
             who.caveat.iter().fold(verdict, Verdict::caveat)
         };
         Some(match self {
@@ -122,7 +123,7 @@ impl Conclusion {
                     "data that compresses to {:.0} % is as slow as random data: zeros are recognised, and nothing is compressed",
                     curve.percent(1)
                 );
-                holds(claim, ratio).because(because)
+                holds(claim, ratio).with_evidence(because)
             }
             Self::Zeros(ratio) => {
                 let times = times(ratio);
@@ -141,17 +142,17 @@ impl Conclusion {
 }
 
 /// Whose doing a difference is.
-pub(super) struct Speaker {
+pub(super) struct Attribution {
     name: &'static str,
     caveat: Option<String>,
 }
 
 /// Between a folder and the drive lies a file system, and some of those compress.
-pub(super) fn speaks_of(identity: &Identity) -> Speaker {
+pub(super) fn attribution(identity: &Identity) -> Attribution {
     const COMPRESSING: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "ntfs3"];
     let kind = identity.facts.iter().find(|(name, _)| name == "file system").map(|(_, kind)| kind.as_str());
     let kind = kind.filter(|kind| identity.kind == Kind::Folder && COMPRESSING.contains(kind));
-    Speaker {
+    Attribution {
         name: if kind.is_some() { "The file system or the drive" } else { "The drive" },
         caveat: kind.map(|kind| {
             format!("{kind} can compress by itself: in a folder where it does not, only the drive's part would be left")
@@ -159,21 +160,21 @@ pub(super) fn speaks_of(identity: &Identity) -> Speaker {
     }
 }
 
-fn how(curve: &Curve) -> String {
+fn method_text(curve: &Curve) -> String {
     let test = curve.test;
     format!("{}, {}, {} in flight", test.pattern, amount(test.block), test.depth)
 }
 
 /// Both ends of a curve in words.
 fn ends(curve: &Curve) -> String {
-    let said = |step: usize| {
+    let message = |step: usize| {
         let speeds = &curve.steps[step];
         let value = speeds.bytes_per_s().map_or("nothing".into(), rate);
         speeds
             .interval()
             .map_or(value.clone(), |of| format!("{value} ({} to {})", rate(of.low), rate(of.high)))
     };
-    format!("zeros: {}; random data: {}", said(0), said(curve.steps.len() - 1))
+    format!("zeros: {}; random data: {}", message(0), message(curve.steps.len() - 1))
 }
 
 /// Above this the time that it takes to make random data shows.
@@ -200,22 +201,22 @@ fn open(curve: &Curve, ratio: Option<&Ratio>) -> Verdict {
     let verdict = Verdict::new(claim, Standing::Undecided);
     match ratio {
         Some(ratio) => verdict
-            .because(format!(
+            .with_evidence(format!(
                 "zeros are between {} and {} times as fast as random data",
                 three_digits(ratio.interval.low),
                 three_digits(ratio.interval.high)
             ))
-            .because(ends(curve))
+            .with_evidence(ends(curve))
             .caveat(
                 "more passes, or a longer time for each, narrow that down: give --passes 10 or --time 5s",
             ),
         None if curve.steps[0].values().len() > 1 => verdict
-            .because(ends(curve))
-            .because("the passes scatter so widely that no ratio can be given")
+            .with_evidence(ends(curve))
+            .with_evidence("the passes scatter so widely that no ratio can be given")
             .caveat(MORE),
         None => verdict
-            .because(ends(curve))
-            .because("it was measured once: nothing says how the next pass would differ")
+            .with_evidence(ends(curve))
+            .with_evidence("it was measured once: nothing says how the next pass would differ")
             .caveat("give --passes 3 or more"),
     }
 }
@@ -236,11 +237,11 @@ pub(super) fn indifference(conclusions: &[(&Curve, Conclusion)], files_known: bo
     let Interval { low, high } = furthest.interval;
     let mut verdict = Verdict::new(claim, Standing::Holds).estimate(furthest.value, low, high, "times");
     for (curve, _) in &indifferent {
-        verdict = verdict.because(format!("{}: {}", curve.name(), ends(curve)));
+        verdict = verdict.with_evidence(format!("{}: {}", curve.name(), ends(curve)));
     }
     let all = indifferent.len() == conclusions.len();
     Some(if all && files_known {
-        verdict.because("so what your files compress to does not matter here either")
+        verdict.with_evidence("so what your files compress to does not matter here either")
     } else {
         verdict
     })
@@ -267,11 +268,12 @@ mod tests {
 
     #[test]
     fn a_ratio_says_something_only_where_its_interval_does() {
-        let says = |low, high| Ratio { value: (low + high) / 2.0, interval: Interval { low, high } }.says();
-        assert_eq!(says(2.9, 3.1), Says::Faster);
-        assert_eq!(says(1.01, 1.04), Says::Alike);
-        assert_eq!(says(1.01, 1.2), Says::Faster);
-        assert_eq!(says(0.5, 0.9), Says::Slower);
-        assert_eq!(says(0.8, 1.2), Says::Nothing);
+        let says =
+            |low, high| Ratio { value: (low + high) / 2.0, interval: Interval { low, high } }.relation();
+        assert_eq!(says(2.9, 3.1), SpeedRelation::Faster);
+        assert_eq!(says(1.01, 1.04), SpeedRelation::Alike);
+        assert_eq!(says(1.01, 1.2), SpeedRelation::Faster);
+        assert_eq!(says(0.5, 0.9), SpeedRelation::Slower);
+        assert_eq!(says(0.8, 1.2), SpeedRelation::Nothing);
     }
 }

@@ -7,7 +7,7 @@ use likenew_stats::summary::mean;
 use serde::Serialize;
 
 use super::Test;
-use super::course::Pass;
+use super::workload_plan::Pass;
 
 /// Of the intervals that are reported.
 pub(super) const CONFIDENCE: f64 = 0.95;

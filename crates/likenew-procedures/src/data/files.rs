@@ -86,7 +86,7 @@ impl Share {
     /// what so many pieces can miss altogether. Of n pieces without a certain kind of content, up to 3/n of all may have
     /// it (the rule of three: Hanley and Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249 (1983)
     /// 1743–1745), and that may compress to nothing or not at all.
-    fn of(pieces: &[f64]) -> Option<Self> {
+    fn from_pieces(pieces: &[f64]) -> Option<Self> {
         let value = mean(pieces)?;
         let missed = (3.0 / pieces.len() as f64).min(1.0);
         let (mut low, mut high) = (value * (1.0 - missed), value + (1.0 - value) * missed);
@@ -101,7 +101,7 @@ impl Share {
         })
     }
 
-    fn is_sound(&self) -> bool {
+    fn is_reliable(&self) -> bool {
         let Self { value, low, high } = *self;
         0.0 <= low && low <= value && value <= high && high <= 1.0
     }
@@ -123,7 +123,7 @@ impl FileType {
             bytes,
             sampled_bytes,
             pieces: in_units.len() as u64,
-            compresses_to: Share::of(in_units),
+            compresses_to: Share::from_pieces(in_units),
             zips_to: mean(zipped).map(|share| (share * DIGITS).round() / DIGITS),
         }
     }
@@ -133,7 +133,7 @@ impl FileScan {
     /// Whether it makes sense.
     pub(crate) fn check(&self) -> Result<(), String> {
         for FileType { kind, compresses_to, zips_to, .. } in &self.types {
-            let sound = compresses_to.is_none_or(|share| share.is_sound())
+            let sound = compresses_to.is_none_or(|share| share.is_reliable())
                 && zips_to.is_none_or(|share| (0.0..=1.0).contains(&share));
             if !sound {
                 return Err(format!(
@@ -153,8 +153,8 @@ impl FileScan {
         let sampled = || self.types.iter().filter_map(|kind| Some((kind.bytes as f64, kind.compresses_to?)));
         let bytes: f64 = sampled().map(|(bytes, _)| bytes).sum();
         sampled()
-            .filter(|(own, _)| *own > 0.0)
-            .map(|(own, share)| Weight { weight: own / bytes, share })
+            .filter(|(kind_bytes, _)| *kind_bytes > 0.0)
+            .map(|(kind_bytes, share)| Weight { weight: kind_bytes / bytes, share })
             .collect()
     }
 
@@ -174,14 +174,14 @@ impl FileScan {
     fn zips_to(&self) -> Option<f64> {
         let known = || self.types.iter().filter_map(|kind| Some((kind.bytes as f64, kind.zips_to?)));
         let bytes: f64 = known().map(|(bytes, _)| bytes).sum();
-        (bytes > 0.0).then(|| known().map(|(own, share)| own * share).sum::<f64>() / bytes)
+        (bytes > 0.0).then(|| known().map(|(kind_bytes, share)| kind_bytes * share).sum::<f64>() / bytes)
     }
 
     /// What they are, in words.
     pub(super) fn verdict(&self) -> Verdict {
         let Some(all) = self.compresses_to() else {
             return Verdict::new("What your files compress to is known.", Standing::Undecided)
-                .because("nothing of their contents could be read")
+                .with_evidence("nothing of their contents could be read")
                 .caveat("give a folder that holds files which you may read");
         };
         let percent = |share: f64| 100.0 * share;
@@ -189,16 +189,17 @@ impl FileScan {
         let claim = format!("Your files compress to {:.0} % of their size.", percent(all.value));
         let mut verdict = Verdict::new(claim, Standing::Holds)
             .estimate(percent(all.value), percent(all.low), percent(all.high), "%")
-            .because(self.largest());
+            .with_evidence(self.largest());
         if let Some(zipped) = self.zips_to() {
-            verdict = verdict.because(format!(
+            verdict = verdict.with_evidence(format!(
                 "that is 4 KiB at a time, as a drive does it; zip, which sees more at once, would get {:.0} %",
                 percent(zipped)
             ));
         }
         let sampled: u64 = self.types.iter().map(|kind| kind.sampled_bytes).sum();
         let of = amount(self.types.iter().map(|kind| kind.bytes).sum());
-        verdict = verdict.because(format!("{} of {of} in {files} files were looked into", amount(sampled)));
+        verdict =
+            verdict.with_evidence(format!("{} of {of} in {files} files were looked into", amount(sampled)));
         self.limits().into_iter().fold(verdict, Verdict::caveat)
     }
 
@@ -206,13 +207,13 @@ impl FileScan {
     fn largest(&self) -> String {
         let mut kinds: Vec<&FileType> = self.types.iter().filter(|kind| kind.bytes > 0).collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
-        let said = |kind: &&FileType| {
+        let message = |kind: &&FileType| {
             let part = 100.0 * kind.bytes as f64 / self.bytes();
             let to =
                 kind.compresses_to.map_or("unknown".into(), |share| format!("{:.0} %", 100.0 * share.value));
             format!("{}: {part:.0} % of the bytes, compress to {to}", kind.kind)
         };
-        kinds.iter().take(3).map(said).collect::<Vec<_>>().join("; ")
+        kinds.iter().take(3).map(message).collect::<Vec<_>>().join("; ")
     }
 
     fn limits(&self) -> Vec<String> {
@@ -279,11 +280,11 @@ mod tests {
 
     #[test]
     fn few_pieces_that_agree_are_not_certain() {
-        let share = Share::of(&[1.0; 32]).unwrap();
+        let share = Share::from_pieces(&[1.0; 32]).unwrap();
         assert_eq!((share.value, share.high), (1.0, 1.0));
         assert!((share.low - (1.0 - 3.0 / 32.0)).abs() < 1e-3, "{share:?}");
-        assert_eq!(Share::of(&[0.5]), Some(Share { value: 0.5, low: 0.0, high: 1.0 }));
-        assert_eq!(Share::of(&[]), None);
+        assert_eq!(Share::from_pieces(&[0.5]), Some(Share { value: 0.5, low: 0.0, high: 1.0 }));
+        assert_eq!(Share::from_pieces(&[]), None);
     }
 
     #[test]

@@ -2,16 +2,16 @@
 
 use likenew_core::units::rate;
 use likenew_stats::interval::{Interval, mean_interval};
-use likenew_stats::steady::ROUNDS;
+use likenew_stats::steady_state::ROUNDS;
 use serde::Serialize;
 
-use super::course::{Course, KneeRow};
 use super::steadiness::Steadiness;
+use super::test_series::{KneeRow, TestSeries};
 use crate::CONFIDENCE;
 
 /// A test with everything that follows from its course.
 pub(super) struct Level<'a> {
-    pub(super) course: &'a Course<'a>,
+    pub(super) test_series: &'a TestSeries<'a>,
     pub(super) knees: Vec<KneeRow>,
     pub(super) steadiness: Steadiness,
     /// Rounds that the steadiness was judged by.
@@ -46,35 +46,35 @@ pub(super) struct Rounds {
     /// Bytes a second of each round.
     pub(super) speeds: Vec<f64>,
     /// Bytes that the run had written when each of them began.
-    pub(super) began: Vec<u64>,
+    pub(super) started_at: Vec<u64>,
     /// Speed at the end of the run, whether it is steady or not, in bytes a second.
     pub(super) last: f64,
 }
 
 impl<'a> Level<'a> {
-    pub(super) fn new(course: &'a Course<'a>, rounds: &Rounds) -> Self {
+    pub(super) fn new(test_series: &'a TestSeries<'a>, rounds: &Rounds) -> Self {
         let speeds = &rounds.speeds;
-        let steadiness = Steadiness::of(speeds);
+        let steadiness = Steadiness::from_rounds(speeds);
         let window = steadiness.window.filter(|_| steadiness.is_steady());
         let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE);
         Self {
-            knees: course.knees(),
+            knees: test_series.knees(),
             steady: window.map(|window| (window.mean, interval())),
-            steady_from: steadiness.from.map(|round| rounds.began[round]),
+            steady_from: steadiness.from.map(|round| rounds.started_at[round]),
             steadiness,
             rounds: speeds.len(),
-            peak: course.peak(),
+            peak: test_series.peak(),
             last: rounds.last,
-            course,
+            test_series,
         }
     }
 
     pub(super) fn row(&self) -> LevelRow {
         let interval = self.steady.and_then(|(_, interval)| interval);
         LevelRow {
-            test: self.course.test.clone(),
-            op: self.course.op.to_string(),
-            data: self.course.data.to_string(),
+            test: self.test_series.test.clone(),
+            op: self.test_series.op.to_string(),
+            data: self.test_series.data.to_string(),
             peak_bytes_per_s: self.peak,
             steady_bytes_per_s: self.steady.map(|(mean, _)| mean),
             steady_bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
@@ -95,7 +95,7 @@ impl<'a> Level<'a> {
 
     /// `RND4K Q1T1: 31.4 MB/s, 18 % of its best of 174 MB/s`.
     pub(super) fn sentence(&self) -> String {
-        let (test, best) = (&self.course.test, rate(self.peak));
+        let (test, best) = (&self.test_series.test, rate(self.peak));
         match (self.steady, self.share()) {
             (Some((mean, _)), Some(share)) => {
                 format!("{test}: {}, {:.0} % of its best of {best}", rate(mean), share * 100.0)

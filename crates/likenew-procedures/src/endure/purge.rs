@@ -3,7 +3,7 @@
 use likenew_core::drive::{Identity, Kind};
 
 /// What has to be said of a drive that was not purged, as far as can be known.
-pub(super) fn unpurged(identity: &Identity) -> Option<String> {
+pub(super) fn missing_purge(identity: &Identity) -> Option<String> {
     match identity.kind {
         Kind::Simulated if is_new(identity) => None,
         Kind::Simulated => {

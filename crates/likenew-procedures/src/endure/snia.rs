@@ -1,8 +1,8 @@
 //! Runs a test of SNIA's specification: prepares the drive, then round after round until a window is steady.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::procedure::{Evidence, Layout, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -11,9 +11,9 @@ use likenew_core::units::amount;
 use likenew_core::until::Until;
 use likenew_core::verdict::Findings;
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::steady::{ROUNDS, Window};
+use likenew_stats::steady_state::{ROUNDS, Window};
 
-use super::snia_plan::{AREA_UNIT, Figure, PREPARE_FILLS, Phase, Point, SniaOptions, SniaTest};
+use super::snia_plan::{AREA_UNIT, PREPARE_FILLS, Phase, Point, SniaOptions, SniaTest, TrackedMetric};
 
 /// The procedure of one test.
 pub(super) struct Snia {
@@ -39,9 +39,9 @@ pub(super) struct Progress<'a> {
     /// Segments of the run before the first of them.
     pub(super) rounds_start: usize,
     /// Segments of the preparation.
-    prepared: usize,
+    preparation: usize,
     /// Segments of the round under way.
-    begun: usize,
+    round_segments: usize,
     pub(super) ending: Option<Ending>,
 }
 
@@ -60,22 +60,22 @@ impl Snia {
     /// The phases that have begun, and the one that comes next if they are over.
     pub(super) fn progress<'a>(&self, segments: &'a [Segment], geometry: &Geometry) -> Vec<Progress<'a>> {
         let area = self.area(geometry);
-        let (mut start, mut begun) = (0, Vec::new());
+        let (mut start, mut round_segments) = (0, Vec::new());
         for phase in self.test.phases(&self.options, geometry.block) {
-            let progress = Progress::of(phase, segments, start, area);
+            let progress = Progress::from_segments(phase, segments, start, area);
             start = progress.rounds_start + progress.rounds.len() * progress.phase.points.len();
             let over = progress.ending.is_some();
-            begun.push(progress);
+            round_segments.push(progress);
             if !over {
                 break;
             }
         }
-        begun
+        round_segments
     }
 
     /// Writes the area once in sequence.
     fn prepare(&self, turn: usize, block: u32, area: u64) -> Workload {
-        let place = Place::Forward(Region::bytes(0..area));
+        let place = AccessPattern::Sequential(Region::bytes(0..area));
         let stream =
             Stream::closed(Mix::Only(Op::Write), block, place, self.options.depth, self.options.data);
         let name = format!("prepare {}/{PREPARE_FILLS}", turn + 1);
@@ -86,7 +86,8 @@ impl Snia {
     fn point(&self, round: usize, point: &Point, area: u64) -> Workload {
         let Point { test, op } = point;
         let region = Region::bytes(0..area);
-        let place = if test.random { Place::Uniform(region) } else { Place::Forward(region) };
+        let place =
+            if test.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) };
         let stream = Stream::closed(*op, test.block, place, test.depth, self.options.data);
         let name = format!("round {} {test} {op}", round + 1);
         let workload = Workload::new(name, Until::elapsed(self.options.round), vec![stream]);
@@ -119,11 +120,11 @@ impl Snia {
         let progress = self.progress(&evidence.segments, &evidence.geometry);
         let last = progress.last().expect("a test has a phase");
         if last.ending.is_some() {
-            return Ok(Step::Enough);
+            return Ok(Step::Done);
         }
-        let workload = match last.phase.prepare.filter(|_| last.prepared < PREPARE_FILLS) {
-            Some(block) => self.prepare(last.prepared, block, area),
-            None => self.point(last.rounds.len(), &last.phase.points[last.begun], area),
+        let workload = match last.phase.prepare.filter(|_| last.preparation < PREPARE_FILLS) {
+            Some(block) => self.prepare(last.preparation, block, area),
+            None => self.point(last.rounds.len(), &last.phase.points[last.round_segments], area),
         };
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
     }
@@ -136,20 +137,21 @@ impl Snia {
 
 impl<'a> Progress<'a> {
     /// How far a phase has come whose first segment is `segments[start]`; what comes after its end is not looked at.
-    fn of(phase: Phase, segments: &'a [Segment], start: usize, area: u64) -> Self {
-        let prepared = phase.prepare.map_or(0, |_| PREPARE_FILLS.min(segments.len() - start));
-        let rounds_start = start + prepared;
-        let mut progress = Self { phase, rounds: Vec::new(), rounds_start, prepared, begun: 0, ending: None };
+    fn from_segments(phase: Phase, segments: &'a [Segment], start: usize, area: u64) -> Self {
+        let preparation = phase.prepare.map_or(0, |_| PREPARE_FILLS.min(segments.len() - start));
+        let rounds_start = start + preparation;
+        let mut progress =
+            Self { phase, rounds: Vec::new(), rounds_start, preparation, round_segments: 0, ending: None };
         let mut written = 0;
-        let mut samples = vec![Vec::new(); progress.phase.tracked.len()];
+        let mut samples = vec![Vec::new(); progress.phase.tracked_metrics.len()];
         for round in segments[rounds_start..].chunks(progress.phase.points.len()) {
             if round.len() < progress.phase.points.len() {
-                progress.begun = round.len();
+                progress.round_segments = round.len();
                 break;
             }
             progress.rounds.push(round);
             written += round.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
-            progress.ending = progress.look(round, written / area, &mut samples);
+            progress.ending = progress.update(round, written / area, &mut samples);
             if progress.ending.is_some() {
                 break;
             }
@@ -158,11 +160,11 @@ impl<'a> Progress<'a> {
     }
 
     /// Whether the phase is over after this round.
-    fn look(&self, round: &[Segment], fills: u64, samples: &mut [Vec<f64>]) -> Option<Ending> {
+    fn update(&self, round: &[Segment], fills: u64, samples: &mut [Vec<f64>]) -> Option<Ending> {
         let count = self.rounds.len();
         if count.is_multiple_of(self.phase.sample) && round.iter().all(was_measured) {
-            for (values, (point, figure)) in samples.iter_mut().zip(&self.phase.tracked) {
-                values.extend(figure.of(&round[*point]));
+            for (values, (point, metric)) in samples.iter_mut().zip(&self.phase.tracked_metrics) {
+                values.extend(metric.value(&round[*point]));
             }
             if is_steady(samples) {
                 return Some(Ending::Steady);
@@ -175,10 +177,15 @@ impl<'a> Progress<'a> {
     }
 
     /// The values of what is tracked, of each round that counts.
-    pub(super) fn samples(&self, tracked: usize) -> Vec<f64> {
-        let (point, figure) = self.phase.tracked[tracked];
+    pub(super) fn samples(&self, index: usize) -> Vec<f64> {
+        let (point, metric) = self.phase.tracked_metrics[index];
         let step = self.phase.sample;
-        self.rounds.iter().skip(step - 1).step_by(step).filter_map(|round| figure.of(&round[point])).collect()
+        self.rounds
+            .iter()
+            .skip(step - 1)
+            .step_by(step)
+            .filter_map(|round| metric.value(&round[point]))
+            .collect()
     }
 
     /// The rounds that the results are taken from: the last five, of those that count where they ended it.
@@ -198,12 +205,12 @@ fn was_measured(segment: &Segment) -> bool {
 /// Whether all that is tracked is steady in the same window: the last five rounds that count.
 fn is_steady(samples: &[Vec<f64>]) -> bool {
     !samples.is_empty()
-        && samples.iter().all(|values| Window::of(values).is_some_and(|window| window.is_steady()))
+        && samples.iter().all(|values| Window::last(values).is_some_and(|window| window.is_steady()))
 }
 
-impl Figure {
+impl TrackedMetric {
     /// Of a point; nothing of one that failed.
-    pub(super) fn of(self, segment: &Segment) -> Option<f64> {
+    pub(super) fn value(self, segment: &Segment) -> Option<f64> {
         match self {
             Self::Iops => segment.iops(),
             Self::BytesPerS => segment.bytes_per_s(),

@@ -5,17 +5,17 @@ use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Stop;
 use likenew_core::segment::Segment;
 use likenew_core::verdict::{Findings, Row};
-use likenew_stats::steady::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
+use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 use likenew_stats::summary::mean;
 use serde::Serialize;
 
-use super::course::{Course, Pass};
 use super::level::{Level, Rounds};
 use super::snia::{Ending, Progress, Snia};
 use super::snia_pictures::pictures;
 use super::snia_plan::{SniaTest, read_percent};
 use super::snia_results::Results;
 use super::snia_verdicts::verdicts;
+use super::test_series::{Pass, TestSeries};
 use crate::refusals::refusals;
 use crate::rows::row;
 
@@ -28,9 +28,10 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
     let segments = &evidence.segments[..reached];
     let phases: Vec<Progress<'_>> = of.progress(segments, &evidence.geometry);
     let area = of.area(&evidence.geometry).max(1);
-    let course = saturation(of, &phases);
-    let level =
-        course.as_ref().map(|course| Level::new(course, &saturation_rounds(course, &phases[0], area)));
+    let test_series = saturation(of, &phases);
+    let level = test_series
+        .as_ref()
+        .map(|test_series| Level::new(test_series, &saturation_rounds(test_series, &phases[0], area)));
     let settled = level.as_ref().is_some_and(|level| level.steadiness.is_steady());
     let is_steady = |phase: &Progress<'_>| settled || phase.ending == Some(Ending::Steady);
     let results: Vec<Results<'_>> =
@@ -57,7 +58,7 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
 }
 
 /// The one test of the write saturation, round by round.
-fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<Course<'a>> {
+fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> {
     let phase =
         phases.first().filter(|phase| of.test == SniaTest::WriteSaturation && !phase.rounds.is_empty())?;
     let point = phase.phase.points.first()?;
@@ -68,7 +69,7 @@ fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<Course<'a>> {
         written += segment.bytes(Op::Write);
         Some(Pass { written_before, written_after: written, segment, bytes_per_s: segment.bytes_per_s()? })
     });
-    Some(Course {
+    Some(TestSeries {
         test: point.test.to_string(),
         op: point.op,
         data: of.options.data,
@@ -79,22 +80,22 @@ fn saturation<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<Course<'a>> {
 
 /// The rounds by which the saturation is judged: the samples, where they ended it; otherwise the mean of every quarter of a
 /// fill, because five minutes next to each other are alike while a drive still falls from hour to hour.
-fn saturation_rounds(course: &Course<'_>, progress: &Progress<'_>, area: u64) -> Rounds {
-    let speeds = course.speeds();
+fn saturation_rounds(test_series: &TestSeries<'_>, progress: &Progress<'_>, area: u64) -> Rounds {
+    let speeds = test_series.speeds();
     let last = &speeds[speeds.len().saturating_sub(ROUNDS)..];
-    let mut rounds = Rounds { speeds: Vec::new(), began: Vec::new(), last: mean(last).unwrap_or(0.0) };
+    let mut rounds = Rounds { speeds: Vec::new(), started_at: Vec::new(), last: mean(last).unwrap_or(0.0) };
     let mut add = |passes: &[Pass<'_>]| {
         let speeds: Vec<f64> = passes.iter().map(|pass| pass.bytes_per_s).collect();
         rounds.speeds.extend(mean(&speeds));
-        rounds.began.extend(passes.first().map(|pass| pass.written_before));
+        rounds.started_at.extend(passes.first().map(|pass| pass.written_before));
     };
     if progress.ending == Some(Ending::Steady) {
         let step = progress.phase.sample;
-        course.passes.chunks_exact(step).for_each(|passes| add(&passes[step - 1..]));
+        test_series.passes.chunks_exact(step).for_each(|passes| add(&passes[step - 1..]));
         return rounds;
     }
     let quarter = |bytes: u64| bytes / area.div_ceil(4);
-    for passes in course.passes.chunk_by(|a, b| quarter(a.written_before) == quarter(b.written_before)) {
+    for passes in test_series.passes.chunk_by(|a, b| quarter(a.written_before) == quarter(b.written_before)) {
         let (first, last) = (passes[0], passes[passes.len() - 1]);
         if quarter(last.written_after) > quarter(first.written_before) {
             add(passes);
@@ -107,7 +108,7 @@ fn saturation_rounds(course: &Course<'_>, progress: &Progress<'_>, area: u64) ->
 struct WindowRow {
     test: String,
     op: String,
-    figure: &'static str,
+    metric: &'static str,
     rounds: usize,
     is_steady: bool,
     mean: Option<f64>,
@@ -119,14 +120,14 @@ struct WindowRow {
 
 /// What had to become steady in a phase, over its last five rounds.
 fn windows(progress: &Progress<'_>) -> Vec<Row> {
-    let rows = progress.phase.tracked.iter().enumerate().map(|(index, (point, figure))| {
+    let rows = progress.phase.tracked_metrics.iter().enumerate().map(|(index, (point, metric))| {
         let samples = progress.samples(index);
-        let window = Window::of(&samples);
+        let window = Window::last(&samples);
         let point = &progress.phase.points[*point];
         row(WindowRow {
             test: point.test.to_string(),
             op: point.op.to_string(),
-            figure: figure.key(),
+            metric: metric.key(),
             rounds: samples.len(),
             is_steady: window.is_some_and(|window| window.is_steady()),
             mean: window.map(|window| window.mean),

@@ -2,11 +2,11 @@
 
 use likenew_core::verdict::{Line, Mark, Series, Shape};
 
-use super::course::KneeRow;
 use super::level::Level;
 use super::snia::Progress;
-use super::snia_plan::{Figure, SniaTest};
+use super::snia_plan::{SniaTest, TrackedMetric};
 use super::snia_results::Results;
+use super::test_series::KneeRow;
 use crate::series::{axis, speed};
 
 /// By name.
@@ -25,9 +25,9 @@ pub(super) fn pictures(
             speed(),
         );
         let marks: Vec<Mark> = level.knees.iter().map(KneeRow::mark).collect();
-        pictures.push(("saturation".to_owned(), series.lines([level.course.line()]).marks(marks)));
+        pictures.push(("saturation".to_owned(), series.lines([level.test_series.line()]).marks(marks)));
     } else {
-        pictures.extend(tracked(phases).map(|series| ("convergence".to_owned(), series)));
+        pictures.extend(tracked_series(phases).map(|series| ("convergence".to_owned(), series)));
     }
     if test == SniaTest::Iops && !results.is_empty() {
         pictures.push(("iops".to_owned(), matrix(results)));
@@ -36,16 +36,16 @@ pub(super) fn pictures(
 }
 
 /// What had to become steady, round by round, over its mean, so that all of it fits into one picture.
-fn tracked(phases: &[Progress<'_>]) -> Option<Series> {
+fn tracked_series(phases: &[Progress<'_>]) -> Option<Series> {
     let mut lines = Vec::new();
     for progress in phases {
-        for (index, (point, figure)) in progress.phase.tracked.iter().enumerate() {
+        for (index, (point, metric)) in progress.phase.tracked_metrics.iter().enumerate() {
             let samples = progress.samples(index);
             let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
             if mean > 0.0 {
                 let point = &progress.phase.points[*point];
                 let points = (1..).zip(&samples).map(|(round, value)| [f64::from(round), value / mean]);
-                let what = if *figure == Figure::LatencyNs { " latency" } else { "" };
+                let what = if *metric == TrackedMetric::LatencyNs { " latency" } else { "" };
                 lines.push(Line::new(format!("{} {}{what}", point.test, point.op), points.collect()));
             }
         }
@@ -63,7 +63,7 @@ fn matrix(results: &[Results<'_>]) -> Series {
     let mut lines: Vec<Line> = Vec::new();
     for result in results {
         let place = blocks.iter().position(|block| *block == result.point.test.block);
-        let cell = [place.expect("its block is listed") as f64, result.figure(Figure::Iops).0];
+        let cell = [place.expect("its block is listed") as f64, result.metric(TrackedMetric::Iops).0];
         let name = result.point.op.to_string();
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push(cell),

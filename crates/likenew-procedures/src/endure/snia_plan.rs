@@ -4,7 +4,7 @@
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, amount, duration_text, exact_duration, size_text};
-use likenew_stats::steady::ROUNDS_MAX;
+use likenew_stats::steady_state::ROUNDS_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::Test;
@@ -62,7 +62,7 @@ pub(super) enum SniaTest {
 
 /// What has to become steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Figure {
+pub(super) enum TrackedMetric {
     Iops,
     BytesPerS,
     LatencyNs,
@@ -84,7 +84,7 @@ pub(super) struct Phase {
     /// What a round runs, in order.
     pub(super) points: Vec<Point>,
     /// What has to become steady, all in the same window: a figure of a point.
-    pub(super) tracked: Vec<(usize, Figure)>,
+    pub(super) tracked_metrics: Vec<(usize, TrackedMetric)>,
     /// Every n-th round counts for the steady state.
     pub(super) sample: usize,
     /// Rounds after which it ends.
@@ -125,31 +125,31 @@ impl SniaOptions {
 
     /// Where the settings are not those of the specification, in sentences.
     pub(super) fn deviations(&self, test: SniaTest, block: u32) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut message = Vec::new();
         if self.round != ROUND {
             let (round, right) = (exact_duration(self.round), exact_duration(ROUND));
-            said.push(format!("a point lasted {round}, where the specification has {right}"));
+            message.push(format!("a point lasted {round}, where the specification has {right}"));
         }
         if self.data != DataClass::Random {
-            said.push(format!(
+            message.push(format!(
                 "data of the class {} was written, where the specification asks for random data",
                 self.data
             ));
         }
         if self.rounds.is_some_and(|rounds| rounds < test.rounds_max()) {
-            said.push(format!(
+            message.push(format!(
                 "at most {} rounds were asked for, where the specification has {}",
                 self.rounds.unwrap_or_default(),
                 test.rounds_max()
             ));
         }
         if block > 512 && matches!(test, SniaTest::Iops | SniaTest::Latency) {
-            said.push(format!(
+            message.push(format!(
                 "blocks of 512 bytes are left out: this target is addressed in {}",
                 amount(block.into())
             ));
         }
-        said
+        message
     }
 }
 
@@ -166,7 +166,7 @@ impl SniaTest {
         let whole = |prepare, points| Phase {
             prepare: Some(prepare),
             points,
-            tracked: Vec::new(),
+            tracked_metrics: Vec::new(),
             sample: 1,
             rounds_max: options.rounds.unwrap_or(self.rounds_max()) as usize,
             fills_max: None,
@@ -174,29 +174,31 @@ impl SniaTest {
         match self {
             Self::Iops => {
                 let points = points(&IOPS_READS, &IOPS_BLOCKS, block, random);
-                let tracked = [(0, 4 * K), (65, 64 * K), (100, 1024 * K)]
+                let tracked_metrics = [(0, 4 * K), (65, 64 * K), (100, 1024 * K)]
                     .into_iter()
-                    .filter_map(|(reads, size)| place(&points, reads, size).map(|at| (at, Figure::Iops)))
+                    .filter_map(|(reads, size)| {
+                        place(&points, reads, size).map(|at| (at, TrackedMetric::Iops))
+                    })
                     .collect();
-                vec![Phase { tracked, ..whole(SEQUENTIAL, points) }]
+                vec![Phase { tracked_metrics, ..whole(SEQUENTIAL, points) }]
             }
             Self::Throughput => THROUGHPUT_BLOCKS
                 .into_iter()
                 .map(|size| {
                     let test = Test { random: false, ..random(size) };
                     let points = [Op::Read, Op::Write].map(|op| Point { test, op: Mix::Only(op) }).to_vec();
-                    Phase { tracked: vec![(1, Figure::BytesPerS)], ..whole(size, points) }
+                    Phase { tracked_metrics: vec![(1, TrackedMetric::BytesPerS)], ..whole(size, points) }
                 })
                 .collect(),
             Self::Latency => {
                 let points = points(&LATENCY_READS, &LATENCY_BLOCKS, block, single);
-                let tracked =
-                    place(&points, 0, 4 * K).map(|at| (at, Figure::LatencyNs)).into_iter().collect();
-                vec![Phase { tracked, ..whole(SEQUENTIAL, points) }]
+                let tracked_metrics =
+                    place(&points, 0, 4 * K).map(|at| (at, TrackedMetric::LatencyNs)).into_iter().collect();
+                vec![Phase { tracked_metrics, ..whole(SEQUENTIAL, points) }]
             }
             Self::WriteSaturation => vec![Phase {
                 prepare: None,
-                tracked: vec![(0, Figure::Iops)],
+                tracked_metrics: vec![(0, TrackedMetric::Iops)],
                 sample: SATURATION_SAMPLE,
                 fills_max: Some(SATURATION_FILLS),
                 ..whole(SEQUENTIAL, points(&[0], &[4 * K], block, random))
@@ -245,14 +247,15 @@ mod tests {
         let phases = SniaTest::Iops.phases(&SniaOptions::default(), 512);
         let points = &phases[0].points;
         assert_eq!((phases.len(), points.len()), (1, 56));
-        let said = |at: usize| format!("{} {}", points[at].test, points[at].op);
+        let message = |at: usize| format!("{} {}", points[at].test, points[at].op);
         assert_eq!(
-            [said(0), said(7), said(8)],
+            [message(0), message(7), message(8)],
             ["RND1M Q32T4 read", "RND512 Q32T4 read", "RND1M Q32T4 mix:95"]
         );
-        assert_eq!(said(55), "RND512 Q32T4 write");
-        let tracked: Vec<String> = phases[0].tracked.iter().map(|(at, _)| said(*at)).collect();
-        assert_eq!(tracked, ["RND4K Q32T4 write", "RND64K Q32T4 mix:65", "RND1M Q32T4 read"]);
+        assert_eq!(message(55), "RND512 Q32T4 write");
+        let tracked_metrics: Vec<String> =
+            phases[0].tracked_metrics.iter().map(|(at, _)| message(*at)).collect();
+        assert_eq!(tracked_metrics, ["RND4K Q32T4 write", "RND64K Q32T4 mix:65", "RND1M Q32T4 read"]);
     }
 
     #[test]
@@ -261,8 +264,8 @@ mod tests {
         assert_eq!([phases[0].prepare, phases[1].prepare], [Some(128 << 10), Some(1 << 20)]);
         let latency = &SniaTest::Latency.phases(&SniaOptions::default(), 512)[0];
         assert_eq!(
-            (latency.points.len(), latency.tracked.as_slice()),
-            (9, [(7, Figure::LatencyNs)].as_slice())
+            (latency.points.len(), latency.tracked_metrics.as_slice()),
+            (9, [(7, TrackedMetric::LatencyNs)].as_slice())
         );
         assert!(latency.points.iter().all(|point| point.test.depth == 1 && point.test.threads == 1));
     }

@@ -8,7 +8,7 @@ use likenew_stats::summary::mean;
 use serde::Serialize;
 
 use super::snia::Progress;
-use super::snia_plan::{Figure, Point, read_percent};
+use super::snia_plan::{Point, TrackedMetric, read_percent};
 use crate::CONFIDENCE;
 
 /// A point over the rounds of the window.
@@ -60,8 +60,8 @@ impl<'a> Results<'a> {
     }
 
     /// The mean over the rounds, and its interval.
-    pub(super) fn figure(&self, figure: Figure) -> (f64, Option<Interval>) {
-        let rounds: Vec<f64> = self.segments.iter().filter_map(|segment| figure.of(segment)).collect();
+    pub(super) fn metric(&self, metric: TrackedMetric) -> (f64, Option<Interval>) {
+        let rounds: Vec<f64> = self.segments.iter().filter_map(|segment| metric.value(segment)).collect();
         (mean(&rounds).expect("a window has a round"), mean_interval(&rounds, CONFIDENCE))
     }
 
@@ -71,7 +71,7 @@ impl<'a> Results<'a> {
     }
 
     pub(super) fn row(&self) -> ResultRow {
-        let (iops, interval) = self.figure(Figure::Iops);
+        let (iops, interval) = self.metric(TrackedMetric::Iops);
         ResultRow {
             test: self.point.test.to_string(),
             op: self.point.op.to_string(),
@@ -81,7 +81,7 @@ impl<'a> Results<'a> {
             iops,
             iops_low: interval.map(|interval| interval.low.max(0.0)),
             iops_high: interval.map(|interval| interval.high),
-            bytes_per_s: self.figure(Figure::BytesPerS).0,
+            bytes_per_s: self.metric(TrackedMetric::BytesPerS).0,
             latency_ns_mean: self.total.latency_ns_mean(),
             latency_ns_p99999: self.latency_ns_p99999(),
             latency_ns_max: self.total.latency.max().0,

@@ -6,13 +6,13 @@ use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::{Nanos, amount, rate, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
-use likenew_stats::steady::ROUNDS;
+use likenew_stats::steady_state::ROUNDS;
 
 use super::level::Level;
-use super::looped_verdicts::{bends, remainder, word};
-use super::purge::unpurged;
+use super::loop_verdicts::{knee_verdict, remainder, word};
+use super::purge::missing_purge;
 use super::snia::{Ending, Progress, Snia};
-use super::snia_plan::{Figure, SniaTest};
+use super::snia_plan::{SniaTest, TrackedMetric};
 use super::snia_results::Results;
 use super::steadiness::Steadiness;
 
@@ -26,17 +26,17 @@ pub(super) fn verdicts(
 ) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = outcome(of.test, results).into_iter().collect();
     if let Some((level, area)) = level {
-        let word = word(level.course.op);
-        verdicts.extend(remainder(&word, level.course.op, &[level]));
-        verdicts.push(bends(&word, &[level], area));
-        verdicts.push(saturated(level, phases));
+        let word = word(level.test_series.op);
+        verdicts.extend(remainder(&word, level.test_series.op, &[level]));
+        verdicts.push(knee_verdict(&word, &[level], area));
+        verdicts.push(saturation_verdict(level, phases));
     } else {
-        verdicts.extend(phases.iter().map(|progress| settled(progress)));
+        verdicts.extend(phases.iter().map(|progress| steadiness_verdict(progress)));
     }
     if let Some(first) = verdicts.first_mut() {
         first.caveats.extend(of.options.deviations(of.test, evidence.geometry.block));
         first.caveats.extend(coverage(of, evidence));
-        first.caveats.extend(unpurged(&evidence.identity));
+        first.caveats.extend(missing_purge(&evidence.identity));
         if of.test == SniaTest::Throughput && phases.len() > 1 {
             first.caveats.push("the drive was not purged between the two blocks".into());
         }
@@ -60,14 +60,14 @@ fn outcome(test: SniaTest, results: &[Results<'_>]) -> Option<Verdict> {
         SniaTest::Iops | SniaTest::WriteSaturation => [Op::Read, Op::Write]
             .into_iter()
             .filter_map(|op| {
-                let (iops, _) = find(4096, op)?.figure(Figure::Iops);
+                let (iops, _) = find(4096, op)?.metric(TrackedMetric::Iops);
                 Some(format!("{op}s at {} IOPS in random blocks of 4 KiB", three_digits(iops)))
             })
             .collect(),
         SniaTest::Throughput => results
             .iter()
             .map(|result| {
-                let (speed, _) = result.figure(Figure::BytesPerS);
+                let (speed, _) = result.metric(TrackedMetric::BytesPerS);
                 format!(
                     "{}s at {} in blocks of {}",
                     result.point.op,
@@ -84,17 +84,19 @@ fn outcome(test: SniaTest, results: &[Results<'_>]) -> Option<Verdict> {
         SniaTest::Throughput => results.iter().find(|result| result.point.op == Mix::Only(Op::Write)),
         _ => find(4096, Op::Write),
     }?;
-    let (figure, unit) = match test {
-        SniaTest::Iops | SniaTest::WriteSaturation => (Figure::Iops, "1/s"),
-        SniaTest::Throughput => (Figure::BytesPerS, "bytes/s"),
-        SniaTest::Latency => (Figure::LatencyNs, "ns"),
+    let (metric, unit) = match test {
+        SniaTest::Iops | SniaTest::WriteSaturation => (TrackedMetric::Iops, "1/s"),
+        SniaTest::Throughput => (TrackedMetric::BytesPerS, "bytes/s"),
+        SniaTest::Latency => (TrackedMetric::LatencyNs, "ns"),
     };
     let all_steady = results.iter().all(|result| result.is_steady);
     let when = if all_steady { "In steady state it" } else { "At the end, not in a steady state, it" };
-    let mut verdict = Verdict::new(format!("{when} {}.", parts.join("; it ")), Standing::Holds).because(
-        format!("means of the last {} rounds; every point stands in the table of results", main.rounds()),
-    );
-    if let (mean, Some(interval)) = main.figure(figure) {
+    let mut verdict = Verdict::new(format!("{when} {}.", parts.join("; it ")), Standing::Holds)
+        .with_evidence(format!(
+            "means of the last {} rounds; every point stands in the table of results",
+            main.rounds()
+        ));
+    if let (mean, Some(interval)) = main.metric(metric) {
         verdict = verdict.estimate(mean, interval.low.max(0.0), interval.high, unit);
     }
     Some(verdict)
@@ -109,7 +111,7 @@ fn latency(result: &Results<'_>) -> String {
 }
 
 /// Whether what is tracked has become steady.
-fn settled(progress: &Progress<'_>) -> Verdict {
+fn steadiness_verdict(progress: &Progress<'_>) -> Verdict {
     let rounds = progress.rounds.len();
     let points = &progress.phase.points;
     let of = if points.iter().all(|point| !point.test.random) {
@@ -124,11 +126,11 @@ fn settled(progress: &Progress<'_>) -> Verdict {
         Some(_) => (format!("It reached a steady state{of}."), Standing::Fails),
         None => (format!("It reached a steady state{of}."), Standing::Undecided),
     };
-    let figures = progress.phase.tracked.iter().enumerate().map(|(index, (point, _))| {
-        let figures = Steadiness::of(&progress.samples(index)).figures("rounds");
+    let figures = progress.phase.tracked_metrics.iter().enumerate().map(|(index, (point, _))| {
+        let figures = Steadiness::from_rounds(&progress.samples(index)).figures("rounds");
         format!("{} {}: {figures}", points[*point].test, points[*point].op)
     });
-    let verdict = figures.fold(Verdict::new(claim, standing), Verdict::because);
+    let verdict = figures.fold(Verdict::new(claim, standing), Verdict::with_evidence);
     match progress.ending {
         Some(Ending::Steady) => verdict,
         Some(_) => verdict.caveat(format!(
@@ -139,10 +141,10 @@ fn settled(progress: &Progress<'_>) -> Verdict {
 }
 
 /// Why the write saturation ended, and whether its end is steady.
-fn saturated(level: &Level<'_>, phases: &[Progress<'_>]) -> Verdict {
+fn saturation_verdict(level: &Level<'_>, phases: &[Progress<'_>]) -> Verdict {
     let claim = "Random writes have reached a steady state.";
-    let rounds = level.course.passes.len();
-    let (why, stretches) = match phases[0].ending {
+    let rounds = level.test_series.passes.len();
+    let (reason, stretches) = match phases[0].ending {
         Some(Ending::Steady) => ("samples of one round in 31 were steady", "samples"),
         Some(Ending::Bytes) => ("the area was written four times", "quarters of a fill"),
         Some(Ending::Rounds) => ("all rounds were made", "quarters of a fill"),
@@ -154,8 +156,8 @@ fn saturated(level: &Level<'_>, phases: &[Progress<'_>]) -> Verdict {
         (Some(_), false) => Standing::Fails,
     };
     let verdict = Verdict::new(claim, standing)
-        .because(format!("it ended after {rounds} rounds: {why}"))
-        .because(level.steadiness.figures(stretches));
+        .with_evidence(format!("it ended after {rounds} rounds: {reason}"))
+        .with_evidence(level.steadiness.figures(stretches));
     match standing {
         Standing::Holds => verdict,
         Standing::Fails => {

@@ -1,6 +1,6 @@
 //! Whether the end of a series of rounds is steady by SNIA's rule, and since when.
 
-use likenew_stats::steady::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
+use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
 /// What a series of rounds says at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,10 +13,10 @@ pub(super) struct Steadiness {
 
 impl Steadiness {
     /// Of values of rounds, in order.
-    pub(super) fn of(rounds: &[f64]) -> Self {
-        let steady = |end: usize| Window::of(&rounds[..end]).is_some_and(|window| window.is_steady());
+    pub(super) fn from_rounds(rounds: &[f64]) -> Self {
+        let steady = |end: usize| Window::last(&rounds[..end]).is_some_and(|window| window.is_steady());
         let ends = (ROUNDS..=rounds.len()).rev().take_while(|end| steady(*end));
-        Self { window: Window::of(rounds), from: ends.last().map(|end| end - ROUNDS) }
+        Self { window: Window::last(rounds), from: ends.last().map(|end| end - ROUNDS) }
     }
 
     pub(super) fn is_steady(&self) -> bool {
@@ -47,15 +47,15 @@ mod tests {
     #[test]
     fn a_level_that_was_left_is_not_steady() {
         let left: Vec<f64> = [[100.0; 8], [50.0; 8]].concat();
-        assert_eq!(Steadiness::of(&left).from, Some(8));
-        assert_eq!(Steadiness::of(&left[..8]).from, Some(0));
-        let after = Steadiness::of(&left[..11]);
+        assert_eq!(Steadiness::from_rounds(&left).from, Some(8));
+        assert_eq!(Steadiness::from_rounds(&left[..8]).from, Some(0));
+        let after = Steadiness::from_rounds(&left[..11]);
         assert!(!after.is_steady() && after.window.is_some(), "{after:?}");
     }
 
     #[test]
     fn four_rounds_say_nothing() {
-        assert_eq!(Steadiness::of(&[100.0; 4]), Steadiness { window: None, from: None });
-        assert!(Steadiness::of(&[]).figures("fills").contains("fewer than 5"));
+        assert_eq!(Steadiness::from_rounds(&[100.0; 4]), Steadiness { window: None, from: None });
+        assert!(Steadiness::from_rounds(&[]).figures("fills").contains("fewer than 5"));
     }
 }

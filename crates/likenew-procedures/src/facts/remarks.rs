@@ -56,15 +56,15 @@ fn of_file_system(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>) {
     }
     let flash = facts.drives.iter().any(|drive| drive.identity.rotation_rpm.get() == Some(0));
     if system.trimming.is_sent() == Some(false) && flash && facts.trim_blocked_by().is_none() {
-        let why = system
+        let reason = system
             .trimming
-            .timer_covers_because
+            .timer_coverage_reason
             .value()
             .filter(|_| system.trimming.timer_enabled.get() == Some(true));
-        let why = why.map_or_else(|| "no timer for fstrim is enabled".to_owned(), Clone::clone);
+        let reason = reason.map_or_else(|| "no timer for fstrim is enabled".to_owned(), Clone::clone);
         all.push(remark(
             &system.point,
-            format!("Nobody tells the drive what is free: it is mounted without discard, and {why}."),
+            format!("Nobody tells the drive what is free: it is mounted without discard, and {reason}."),
         ));
     }
 }
@@ -130,20 +130,20 @@ fn of_link(drive: &Drive, all: &mut Vec<Remark>) {
                 ),
             ));
     }
-    if let [own, above @ ..] = &link.hops[..] {
+    if let [drive_link, above @ ..] = &link.hops[..] {
         let slowest = above
             .iter()
             .filter(|hop| hop.bytes_per_s_max.value().is_some())
             .min_by_key(|hop| hop.bytes_per_s_max.get());
-        if let (Some(own), Some(slowest)) = (own.bytes_per_s_max.get(), slowest) {
+        if let (Some(drive_link), Some(slowest)) = (drive_link.bytes_per_s_max.get(), slowest) {
             let most = slowest.bytes_per_s_max.get().unwrap_or(u64::MAX);
-            if (most as f64) < LINK_PART * own as f64 {
+            if (most as f64) < LINK_PART * drive_link as f64 {
                 all.push(remark(
                     name,
                     format!(
                         "It could take {}, and {} ({}) above it carries {} at most.",
-                        rate(own as f64),
-                        slowest.what,
+                        rate(drive_link as f64),
+                        slowest.kind,
                         slowest.name,
                         rate(most as f64)
                     ),
@@ -155,7 +155,7 @@ fn of_link(drive: &Drive, all: &mut Vec<Remark>) {
         let slow =
             link.hops.iter().find(|hop| hop.line_bits_per_s.get().is_some_and(|bits| bits <= 480_000_000));
         if let Some(hop) = slow {
-            all.push(remark(name, format!("It is connected by USB 2 (at {} {}).", hop.what, hop.name)));
+            all.push(remark(name, format!("It is connected by USB 2 (at {} {}).", hop.kind, hop.name)));
         }
         if link.driver.value().is_some_and(|driver| driver == "usb-storage") {
             all.push(remark(name, "Its driver is usb-storage, which sends one command at a time."));
@@ -281,17 +281,16 @@ mod tests {
             .collect()
     }
 
-    fn known<T>(value: T) -> Fact<T> {
-        Fact::known(value, "test")
+    fn fact<T>(value: T) -> Fact<T> {
+        Fact::new(value, "test")
     }
 
     #[test]
     fn a_link_below_what_its_parts_could_carry_stands_out() {
-        let hop =
-            |what: &str, most| Hop { what: what.into(), bytes_per_s_max: known(most), ..Hop::default() };
+        let hop = |kind: &str, most| Hop { kind: kind.into(), bytes_per_s_max: fact(most), ..Hop::default() };
         let mut drive = Drive::default();
-        drive.link.ceiling_bytes_per_s = known(985_000_000);
-        drive.link.possible_bytes_per_s = known(3_938_000_000);
+        drive.link.ceiling_bytes_per_s = fact(985_000_000);
+        drive.link.possible_bytes_per_s = fact(3_938_000_000);
         assert!(words(drive.clone())[0].contains("985 MB/s"), "{:?}", words(drive));
         let mut drive = Drive::default();
         drive.link.hops = vec![hop("the drive", 7_877), hop("the port above", 1_969)];
@@ -304,20 +303,20 @@ mod tests {
     #[test]
     fn nothing_stands_out_of_what_is_not_known_or_zero() {
         let mut drive = Drive::default();
-        drive.counts.crc_errors = known(0);
-        drive.health.temperature_c = known(50.0);
+        drive.counts.crc_errors = fact(0);
+        drive.health.temperature_c = fact(50.0);
         drive.counts.media_errors = Fact::unknown("it takes root", "SMART");
         assert_eq!(words(drive.clone()), [""; 0]);
-        drive.health.temperature_warning_c = known(50.0);
-        drive.counts.crc_errors = known(7);
+        drive.health.temperature_warning_c = fact(50.0);
+        drive.counts.crc_errors = fact(7);
         assert_eq!(words(drive).len(), 2);
     }
 
     #[test]
-    fn a_drive_that_takes_no_trim_is_told_once() {
+    fn a_drive_that_takes_no_trim_is_reported_once() {
         let of = |kind, mode: Option<&str>| {
-            let provisioning_mode = mode.map_or(Fact::Unasked, |mode| known(mode.to_owned()));
-            let layer = Layer { kind, takes_trim: known(false), provisioning_mode, ..Layer::default() };
+            let provisioning_mode = mode.map_or(Fact::NotQueried, |mode| fact(mode.to_owned()));
+            let layer = Layer { kind, takes_trim: fact(false), provisioning_mode, ..Layer::default() };
             let remarks = remarks(&Facts { stack: vec![layer], ..Facts::default() });
             let [remark] = &remarks[..] else { panic!("{remarks:?}") };
             remark.words.clone()
@@ -329,12 +328,12 @@ mod tests {
 
     #[test]
     fn a_partition_is_held_against_the_blocks_below_it() {
-        let disk = Layer { name: "sda".into(), physical_block_bytes: known(4096), ..Layer::default() };
+        let disk = Layer { name: "sda".into(), physical_block_bytes: fact(4096), ..Layer::default() };
         let part = |start| Layer {
             name: "sda1".into(),
             kind: LayerKind::Partition,
             on: vec!["sda".into()],
-            start_bytes: known(start),
+            start_bytes: fact(start),
             ..Layer::default()
         };
         let of = |start| remarks(&Facts { stack: vec![part(start), disk.clone()], ..Facts::default() }).len();

@@ -2,9 +2,9 @@
 
 use likenew_core::units::rate;
 use likenew_core::verdict::{Standing, Verdict};
-use likenew_stats::bimodal::{Levels, Modality, bimodal};
-use likenew_stats::course::{Course, course};
+use likenew_stats::bimodality::{Levels, Modality, bimodality};
 use likenew_stats::interval::{Interval, window_interval};
+use likenew_stats::speed_pattern::{SpeedPattern, speed_pattern};
 use likenew_stats::summary::{mean, median, minimum, quantile};
 
 use crate::CONFIDENCE;
@@ -14,36 +14,36 @@ pub(super) const READ: &str = "read";
 
 /// What was done to what, in the words of a sentence.
 #[derive(Clone, Copy)]
-pub(super) struct Words {
+pub(super) struct SentenceParts {
     /// `file` or `part`.
     pub(super) noun: &'static str,
     /// `written` or `read`.
-    pub(super) done: &'static str,
+    pub(super) verb: &'static str,
 }
 
 /// What the list of speeds looks like, in words; at least one.
-pub(super) fn evenness(speeds: &[f64], words: Words) -> Verdict {
-    let Words { noun, done } = words;
+pub(super) fn evenness(speeds: &[f64], words: SentenceParts) -> Verdict {
+    let SentenceParts { noun, verb } = words;
     let typical = median(speeds).expect("there is a speed");
     let within = |verdict| with_figures(verdict, speeds, noun);
-    if let Some(Course::Sloping(trend)) = course(speeds) {
-        return within(slope(trend.at(0), trend.at(speeds.len() - 1), done));
+    if let Some(SpeedPattern::Sloping(trend)) = speed_pattern(speeds) {
+        return within(slope(trend.at(0), trend.at(speeds.len() - 1), verb));
     }
-    match (bimodal(speeds), course(speeds)) {
+    match (bimodality(speeds), speed_pattern(speeds)) {
         (Modality::Two(levels), _) => within(two_levels(&levels, noun)),
-        (Modality::One, Some(Course::Flat)) => within(Verdict::new(
-            format!("Every {noun} was {done} at about {}.", rate(typical)),
+        (Modality::One, Some(SpeedPattern::Flat)) => within(Verdict::new(
+            format!("Every {noun} was {verb} at about {}.", rate(typical)),
             Standing::Holds,
         )),
         (Modality::One, _) => within(Verdict::new(
             format!(
-                "The {noun}s were {done} at uneven speeds around {}, with no two clear levels.",
+                "The {noun}s were {verb} at uneven speeds around {}, with no two clear levels.",
                 rate(typical)
             ),
             Standing::Holds,
         )),
         (Modality::Undecided, _) => within(
-            Verdict::new(format!("The {noun}s were {done} at one speed."), Standing::Undecided).caveat(
+            Verdict::new(format!("The {noun}s were {verb} at one speed."), Standing::Undecided).caveat(
                 format!("more of them would tell whether there are two levels: give --{noun}s 100 or more"),
             ),
         ),
@@ -52,9 +52,9 @@ pub(super) fn evenness(speeds: &[f64], words: Words) -> Verdict {
 
 /// Files that follow one another depend on one another, so the interval is that of the mean of such a series.
 fn with_figures(verdict: Verdict, speeds: &[f64], noun: &str) -> Verdict {
-    let of = |figure: Option<f64>| figure.expect("there is a speed");
+    let of = |metric: Option<f64>| metric.expect("there is a speed");
     let average = of(mean(speeds));
-    let verdict = verdict.because(format!(
+    let verdict = verdict.with_evidence(format!(
         "the median of {} {noun}s is {}, nine in ten lie within {} and {}, the slowest is {}",
         speeds.len(),
         rate(of(median(speeds))),
@@ -69,25 +69,25 @@ fn with_figures(verdict: Verdict, speeds: &[f64], noun: &str) -> Verdict {
 }
 
 /// A straight line from the first file to the last. Both ends come from a fit, so neither is below zero.
-fn slope(first: f64, last: f64, done: &str) -> Verdict {
+fn slope(first: f64, last: f64, verb: &str) -> Verdict {
     let (first, last) = (first.max(0.0), last.max(0.0));
     if last < first {
         return Verdict::new(
             format!("The speed falls steadily from {} to {} along the space.", rate(first), rate(last)),
             Standing::Holds,
         )
-        .because("a disk does so by design, as its outer tracks hold more; flash does not");
+        .with_evidence("a disk does so by design, as its outer tracks hold more; flash does not");
     }
     let rises =
-        format!("The speed rises steadily from {} to {} as the space is {done}.", rate(first), rate(last));
-    if done == READ {
+        format!("The speed rises steadily from {} to {} as the space is {verb}.", rate(first), rate(last));
+    if verb == READ {
         return Verdict::new(rises, Standing::Holds)
             .problem()
-            .because("what lies at the start is read more slowly than what lies at the end: neither flash nor a disk is built so");
+            .with_evidence("what lies at the start is read more slowly than what lies at the end: neither flash nor a disk is built so");
     }
     Verdict::new(rises, Standing::Holds)
     .problem()
-    .because("writing in order gives a flash drive whole erase blocks back, so the slow start was stale data in its way")
+    .with_evidence("writing in order gives a flash drive whole erase blocks back, so the slow start was stale data in its way")
     .caveat("a second pass would tell how much of it has come back for good: give --passes 2")
 }
 
@@ -99,13 +99,13 @@ fn two_levels(levels: &Levels, noun: &str) -> Verdict {
         rate(levels.high),
         likenew_core::units::three_digits(levels.high / levels.low)
     );
-    let order = if levels.runs.clustered() {
+    let order = if levels.runs.is_clustered() {
         "the slow ones come in runs, so whole stretches of the drive are slow"
     } else {
         "slow and fast ones alternate without order"
     };
     let share = levels.share_low_interval;
-    let verdict = Verdict::new(claim, Standing::Holds).problem().because(order).because(format!(
+    let verdict = Verdict::new(claim, Standing::Holds).problem().with_evidence(order).with_evidence(format!(
         "the slow ones are {:.0} % to {:.0} % of all, with 95 % confidence",
         share.low * 100.0,
         share.high * 100.0
@@ -117,5 +117,5 @@ fn two_levels(levels: &Levels, noun: &str) -> Verdict {
     medians
         .into_iter()
         .filter_map(|(name, interval)| Some(level(name, interval?)))
-        .fold(verdict, Verdict::because)
+        .fold(verdict, Verdict::with_evidence)
 }

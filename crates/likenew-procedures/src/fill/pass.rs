@@ -8,7 +8,7 @@ use likenew_stats::stalls::{Rule, Stall, Total};
 use serde::Serialize;
 
 use super::part::Part;
-use super::repeat::{Repeat, change, has_settled};
+use super::repeat::{Repeat, change, is_steady};
 use crate::CONFIDENCE;
 
 /// One pass over all files or parts; the last one of a run that was stopped may be incomplete.
@@ -96,12 +96,12 @@ pub(super) fn convergence(speeds: &[f64]) -> Verdict {
     const NEAR_SHARE: f64 = 0.01;
     let ([first, .., last], [.., before, _]) = (speeds, speeds) else {
         return Verdict::new("Writing the space again changes its speed.", Standing::Undecided)
-            .because("fewer than two passes are whole");
+            .with_evidence("fewer than two passes are whole");
     };
     let passes = speeds.len();
     let changed = change(*before, *last) * 100.0;
     let all: Vec<String> = speeds.iter().map(|speed| rate(*speed)).collect();
-    let verdict = if has_settled(speeds) {
+    let verdict = if is_steady(speeds) {
         let near =
             1 + speeds.iter().position(|speed| change(*last, *speed) <= NEAR_SHARE).expect("the last one is");
         Verdict::new(
@@ -112,16 +112,16 @@ pub(super) fn convergence(speeds: &[f64]) -> Verdict {
             ),
             Standing::Holds,
         )
-        .because(format!(
+        .with_evidence(format!(
             "pass {passes} changed it by {changed:.1} %; pass {near} was the first within 1 % of it"
         ))
     } else {
         let settled = Repeat::SETTLED_SHARE * 100.0;
         Verdict::new(format!("The speed had settled after {passes} passes."), Standing::Fails)
-            .because(format!("the last pass still changed it by {changed:.1} %, more than {settled} %"))
+            .with_evidence(format!("the last pass still changed it by {changed:.1} %, more than {settled} %"))
             .caveat("more passes would tell where it settles: give --passes until-steady")
     };
-    verdict.because(format!("the passes: {}", all.join(", ")))
+    verdict.with_evidence(format!("the passes: {}", all.join(", ")))
 }
 
 fn times(first: f64, last: f64) -> String {
@@ -130,13 +130,15 @@ fn times(first: f64, last: f64) -> String {
 
 /// What kept everybody waiting in a pass.
 pub(super) fn pauses(pass: &Pass<'_>, noun: &str, least: Nanos) -> Verdict {
-    let total = Total::of(&pass.stalls(), CONFIDENCE);
+    let total = Total::sum(&pass.stalls(), CONFIDENCE);
     let gigabytes = pass.bytes() as f64 / 1e9;
     let per_gigabyte = |count: f64| likenew_core::units::three_digits(count / gigabytes);
     if total.count == 0 {
-        return Verdict::new(format!("No write stalled for {least} or more."), Standing::Holds).because(
-            format!("fewer than {} in a GB, with 95 % confidence", per_gigabyte(total.count_interval.high)),
-        );
+        return Verdict::new(format!("No write stalled for {least} or more."), Standing::Holds)
+            .with_evidence(format!(
+                "fewer than {} in a GB, with 95 % confidence",
+                per_gigabyte(total.count_interval.high)
+            ));
     }
     let (longest, at) = pass
         .parts
@@ -147,7 +149,7 @@ pub(super) fn pauses(pass: &Pass<'_>, noun: &str, least: Nanos) -> Verdict {
     // Of each file the slowest I/Os are kept one by one; where all of these stalled, others may have.
     let least = if pass.parts.iter().any(Part::may_hide_stalls) { "at least " } else { "" };
     let claim = format!("Writing stalled {least}{} times, {} in all.", total.count, Nanos(total.duration_ns));
-    Verdict::new(claim, Standing::Holds).problem().because(format!(
+    Verdict::new(claim, Standing::Holds).problem().with_evidence(format!(
         "{} stalls in a GB ({} to {}); the longest took {}, in {noun} {at} at offset {}",
         per_gigabyte(total.count as f64),
         per_gigabyte(total.count_interval.low),

@@ -20,7 +20,7 @@ fn name(pass: &Pass<'_>, of: usize, op: &str) -> String {
 }
 
 /// The first pass, the last one, and what was read back.
-fn shown<'p, 'a>(passes: &'p [Pass<'a>], read: Option<&'p Pass<'a>>) -> Vec<(String, &'p Pass<'a>)> {
+fn shown_passes<'p, 'a>(passes: &'p [Pass<'a>], read: Option<&'p Pass<'a>>) -> Vec<(String, &'p Pass<'a>)> {
     let last = passes.last().filter(|_| passes.len() > 1);
     let written = passes.first().into_iter().chain(last);
     let written = written.map(|pass| (name(pass, passes.len(), "write"), pass));
@@ -41,7 +41,7 @@ pub(super) fn speeds(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, e
         x: number as f64,
         label: format!("stalled {}", Nanos(duration_ns)),
     });
-    let lines = shown(passes, read);
+    let lines = shown_passes(passes, read);
     Series::new(format!("How fast was each {noun}?"), Shape::Line, axis(noun, ""), speed())
         .lines(
             lines
@@ -55,7 +55,7 @@ pub(super) fn speeds(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, e
 pub(super) fn slowest(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64) -> Series {
     let noun = unit.noun();
     let longest = |part: &Part<'_>| part.segment.latencies().max().0 as f64;
-    let lines = shown(passes, read);
+    let lines = shown_passes(passes, read);
     Series::new(
         format!("How long was the slowest I/O of each {noun}?"),
         Shape::Scatter,

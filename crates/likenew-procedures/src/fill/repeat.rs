@@ -26,13 +26,13 @@ impl Repeat {
     pub(crate) fn is_enough(self, passes: usize, speeds: &[f64]) -> bool {
         match self {
             Self::Times(times) => passes >= times as usize,
-            Self::UntilSteady => has_settled(speeds) || passes >= Self::TIMES_MAX as usize,
+            Self::UntilSteady => is_steady(speeds) || passes >= Self::TIMES_MAX as usize,
         }
     }
 }
 
 /// Whether the last pass was as fast as the one before.
-pub(crate) fn has_settled(speeds: &[f64]) -> bool {
+pub(crate) fn is_steady(speeds: &[f64]) -> bool {
     matches!(speeds, [.., before, last] if change(*before, *last) <= Repeat::SETTLED_SHARE)
 }
 
@@ -98,7 +98,7 @@ mod tests {
         assert!(enough(Repeat::UntilSteady, &[70.0, 69.0]), "slower counts as well");
         let unsettled: Vec<f64> = (0..10).map(|pass| [40.0, 80.0][pass % 2]).collect();
         assert!(!enough(Repeat::UntilSteady, &unsettled[..9]) && enough(Repeat::UntilSteady, &unsettled));
-        assert!(!has_settled(&[0.0, 0.0]));
+        assert!(!is_steady(&[0.0, 0.0]));
         assert!(enough(Repeat::Times(2), &[1.0, 9.0]) && !enough(Repeat::Times(2), &[1.0]));
     }
 }

@@ -1,8 +1,8 @@
 //! What the drive's memory takes before the medium sets the pace: writes from rest on, until they become slower for good.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -14,7 +14,7 @@ use likenew_stats::change_points::knees;
 use likenew_stats::interval::Interval;
 use serde::Serialize;
 
-use super::ground::Ground;
+use super::measured_region::MeasuredRegion;
 use super::model_options::ModelOptions;
 
 /// Bytes of the writes of a burst.
@@ -34,12 +34,12 @@ const GROUPS_MAX: usize = 256;
 pub(super) struct Burst<'a> {
     pub(super) block: u64,
     pub(super) segment: &'a Segment,
-    full: Option<Full>,
+    full: Option<BufferLimit>,
 }
 
 /// Where memory was full.
 #[derive(Clone, Copy, Debug)]
-struct Full {
+struct BufferLimit {
     /// Writes that were taken at once, less those that the medium had done meanwhile; with the ends of its interval.
     writes: f64,
     writes_low: f64,
@@ -62,16 +62,16 @@ pub(super) struct BurstRow {
 }
 
 /// The next burst, if one is still to be measured.
-pub(super) fn next(options: &ModelOptions, evidence: &Evidence, ground: &Ground) -> Option<Workload> {
+pub(super) fn next(options: &ModelOptions, evidence: &Evidence, region: &MeasuredRegion) -> Option<Workload> {
     let runs = (1..=REPEATS)
         .flat_map(|repeat| BLOCKS.map(|block| (block.max(evidence.geometry.block.into()), repeat)));
     let open = runs.map(|(block, repeat)| (block, name(block, repeat)));
     let missing =
         |(_, name): &(u64, String)| evidence.segments.iter().all(|segment| segment.workload.name != *name);
     let (block, name) = open.into_iter().find(missing)?;
-    let most = (options.bytes_on(evidence) / SHARE).min(ground.region.end / 2);
+    let most = (options.bytes_on(evidence) / SHARE).min(region.region.end / 2);
     let bytes = (WRITES_MAX * block).min(most - most % block).max(block);
-    let place = Place::Uniform(Region::bytes(0..ground.region.end));
+    let place = AccessPattern::Random(Region::bytes(0..region.region.end));
     let stream = Stream::closed(Mix::Only(Op::Write), block as u32, place, 1, options.data);
     let until = Until { elapsed: Some(Nanos(2 * options.visit_on(evidence).0)), ..Until::bytes(bytes) };
     Some(Workload { window: Some(block), flush: true, ..Workload::new(name, until, vec![stream]) })
@@ -87,7 +87,7 @@ pub(super) fn bursts(evidence: &Evidence) -> Vec<Burst<'_>> {
     let burst =
         |segment: &'_ Segment| segment.workload.streams.first().map(|stream| u64::from(stream.size.max()));
     bursts
-        .filter_map(|segment| Some(Burst { block: burst(segment)?, segment, full: full(segment) }))
+        .filter_map(|segment| Some(Burst { block: burst(segment)?, segment, full: buffer_limit(segment) }))
         .collect()
 }
 
@@ -105,12 +105,12 @@ fn groups(segment: &Segment) -> (usize, Vec<f64>) {
 }
 
 /// The first change to a slower level. While memory fills, the medium works, too: in the time of n writes it has done n·before/after.
-fn full(segment: &Segment) -> Option<Full> {
+fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
     let (each, latencies) = groups(segment);
     let knee = knees(&latencies).into_iter().find(|knee| knee.after >= SLOWER * knee.before)?;
-    let own = 1.0 - knee.before / knee.after;
-    let writes = |at: usize| at as f64 * each as f64 * own;
-    Some(Full {
+    let buffer_share = 1.0 - knee.before / knee.after;
+    let writes = |at: usize| at as f64 * each as f64 * buffer_share;
+    Some(BufferLimit {
         writes: writes(knee.at),
         writes_low: writes(knee.at_low.saturating_sub(1)),
         writes_high: writes(knee.at_high + 1),
@@ -136,7 +136,7 @@ impl Burst<'_> {
     }
 
     /// `[bytes, ns]` of each group.
-    pub(super) fn course(&self) -> Vec<[f64; 2]> {
+    pub(super) fn points(&self) -> Vec<[f64; 2]> {
         let (each, latencies) = groups(self.segment);
         let at = |index: usize| ((index + 1) * each) as f64 * self.block as f64;
         latencies.into_iter().enumerate().map(|(index, ns)| [at(index), ns]).collect()
@@ -144,7 +144,7 @@ impl Burst<'_> {
 }
 
 /// What all bursts of one block agree on.
-struct Agreed {
+struct BurstConsensus {
     block: u64,
     /// Writes that memory takes, with the ends of all intervals.
     writes: Interval,
@@ -152,12 +152,12 @@ struct Agreed {
     faster: f64,
 }
 
-impl Agreed {
+impl BurstConsensus {
     /// `None` where one of them never became slower.
-    fn on(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
+    fn from_bursts(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
         let of_block = bursts.iter().filter(|burst| burst.block == block);
-        let full: Vec<Full> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
-        let least = |of: fn(&Full) -> f64| full.iter().map(of).reduce(f64::min);
+        let full: Vec<BufferLimit> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
+        let least = |of: fn(&BufferLimit) -> f64| full.iter().map(of).reduce(f64::min);
         let high = full.iter().map(|full| full.writes_high).reduce(f64::max)?;
         Some(Self {
             block,
@@ -179,12 +179,13 @@ pub(super) fn verdict(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Optio
     let mut blocks: Vec<u64> = bursts.iter().map(|burst| burst.block).collect();
     blocks.sort_unstable();
     blocks.dedup();
-    let agreed: Vec<Agreed> = blocks.into_iter().filter_map(|block| Agreed::on(bursts, block)).collect();
+    let agreed: Vec<BurstConsensus> =
+        blocks.into_iter().filter_map(|block| BurstConsensus::from_bursts(bursts, block)).collect();
     let Some(long) = agreed.last() else {
         let claim = "Its memory takes writes at once before the medium sets the pace.";
         return Some(
             Verdict::new(claim, Standing::Undecided)
-                .because(format!("not every burst became slower for good, within {}", amount(most)))
+                .with_evidence(format!("not every burst became slower for good, within {}", amount(most)))
                 .caveat(
                     "memory that holds more, or that is emptied as fast as it fills, is not seen by this",
                 ),
@@ -197,7 +198,7 @@ pub(super) fn verdict(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Optio
     );
     let mut verdict = Verdict::new(claim, Standing::Holds)
         .estimate(long.bytes(), long.writes.low * block, long.writes.high * block, "bytes")
-        .because(format!(
+        .with_evidence(format!(
             "from rest on, {:.0} writes of {} were taken at least {} times as fast as those that followed",
             long.mean,
             amount(long.block),
@@ -207,13 +208,13 @@ pub(super) fn verdict(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Optio
         && short.writes.low <= long.writes.high
         && long.writes.low <= short.writes.high
     {
-        verdict = verdict.because(format!(
+        verdict = verdict.with_evidence(format!(
             "so many of {} were, too: it is their number that fills it",
             amount(short.block)
         ));
     }
     if let Some(gain) = gain_by_depth {
-        verdict = verdict.because(format!(
+        verdict = verdict.with_evidence(format!(
             "memory of n writes does for one at a time what n in flight do without it: the deepest queue did {} times what one at a \
              time did",
             three_digits(gain)

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     /// The same by counting.
-    fn counted(length: u64, align: u64, cluster: u64) -> f64 {
+    fn count_partial(length: u64, align: u64, cluster: u64) -> f64 {
         let places = cluster / gcd(align, cluster);
         let partial = |place: u64| {
             let start = place * align;
@@ -46,9 +46,12 @@ mod tests {
             for align in 1..=45 {
                 for times in 1..=5 {
                     let length = align * times;
-                    let (own, counted) =
-                        (partial_clusters(length, align, cluster), counted(length, align, cluster));
-                    assert!((own - counted).abs() < 1e-12, "{length} {align} {cluster}: {own} is {counted}");
+                    let (expected, counted) =
+                        (partial_clusters(length, align, cluster), count_partial(length, align, cluster));
+                    assert!(
+                        (expected - counted).abs() < 1e-12,
+                        "{length} {align} {cluster}: {expected} is {counted}"
+                    );
                 }
             }
         }

@@ -6,7 +6,7 @@ use likenew_stats::positive_sum::{PositiveSum, positive_sum};
 use likenew_stats::profile::{broken_line, profile};
 
 use super::clusters::partial_clusters;
-use super::point::{Curve, Point, Way};
+use super::point::{Curve, Point, PointPattern};
 use crate::CONFIDENCE;
 
 /// One way of explaining a curve, simplest first. Times are of one request; of a curve by depth, they are the time between the ends of two.
@@ -30,7 +30,7 @@ pub(super) enum Form {
 
 /// What is fitted: one point.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observation {
+pub(super) struct DataPoint {
     pub(super) point: Point,
     pub(super) ns: f64,
     pub(super) deviation: f64,
@@ -47,7 +47,7 @@ pub(super) struct Grain {
 
 /// A form with its numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Fitted {
+pub(super) struct FormFit {
     pub(super) form: Form,
     /// The knee or the cluster in bytes, the requests served at once or taken at once, of those forms that have such a number.
     pub(super) shape: Option<f64>,
@@ -63,7 +63,7 @@ const SPARE: usize = 1;
 
 impl Form {
     /// Those that a curve may have.
-    pub(super) fn of(curve: Curve) -> &'static [Self] {
+    pub(super) fn candidates(curve: Curve) -> &'static [Self] {
         match curve {
             Curve::Random(Op::Write) => &[Self::Plain, Self::Clusters, Self::Knee],
             Curve::Random(_) | Curve::Sequential(_) => &[Self::Plain, Self::Knee],
@@ -100,8 +100,11 @@ impl Form {
             Self::Plain => [1.0, bytes, 0.0],
             Self::Knee => broken_line(bytes, shape),
             Self::Clusters => {
-                let align =
-                    if point.way == Way::Aligned { point.bytes } else { point.bytes.min(grain.small) };
+                let align = if point.pattern == PointPattern::Aligned {
+                    point.bytes
+                } else {
+                    point.bytes.min(grain.small)
+                };
                 [1.0, bytes, partial_clusters(point.bytes, align, shape as u64)]
             }
             Self::Alone => [1.0, 0.0, 0.0],
@@ -113,7 +116,7 @@ impl Form {
     }
 
     /// What its number may be at these points.
-    fn shapes(self, points: &[Observation], grain: Grain) -> Vec<f64> {
+    fn shapes(self, points: &[DataPoint], grain: Grain) -> Vec<f64> {
         let sorted = |value: fn(&Point) -> u64| {
             let mut values: Vec<u64> = points.iter().map(|of| value(&of.point)).collect();
             values.sort_unstable();
@@ -140,7 +143,7 @@ impl Form {
                 let deepest = sorted(|point| point.depth.into()).last().copied().unwrap_or(1);
                 // A sixth of an octave is finer than any scatter.
                 let steps = (0..).map(|step| 2f64.powf(f64::from(step) / 6.0));
-                steps.take_while(|at_once| *at_once <= deepest as f64 * 1.001).collect()
+                steps.take_while(|in_flight| *in_flight <= deepest as f64 * 1.001).collect()
             }
             Self::Queue | Self::Nearest => {
                 let depths = sorted(|point| point.depth.into());
@@ -150,7 +153,7 @@ impl Form {
     }
 
     /// Its fit to these points; `None` of too few.
-    pub(super) fn fit(self, points: &[Observation], grain: Grain) -> Option<Fitted> {
+    pub(super) fn fit(self, points: &[DataPoint], grain: Grain) -> Option<FormFit> {
         if points.len() < self.parameters() + SPARE {
             return None;
         }
@@ -161,15 +164,15 @@ impl Form {
         if matches!(self, Self::Plain | Self::Alone) {
             let rows: Vec<[f64; 3]> = (0..points.len()).map(|index| parts(0.0, index)).collect();
             let sum = positive_sum(&rows, &values, &deviations)?;
-            return Some(Fitted { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
+            return Some(FormFit { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
         }
         let found = profile(&shapes, parts, &values, &deviations, CONFIDENCE)?;
         let possible = found.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
-        Some(Fitted { form: self, shape: Some(found.shape), sum: found.sum, possible, grain })
+        Some(FormFit { form: self, shape: Some(found.shape), sum: found.sum, possible, grain })
     }
 }
 
-impl Fitted {
+impl FormFit {
     /// The time of a request, in nanoseconds.
     pub(super) fn ns(&self, point: &Point) -> f64 {
         self.sum.at(&self.form.parts(self.shape.unwrap_or(0.0), point, self.grain))
@@ -182,8 +185,8 @@ impl Fitted {
             let alone = Interval { low: sum.at(&parts), high: sum.at(&parts) };
             sum.interval_at(&parts, AS_LIKELY_AS_NOT).unwrap_or(alone)
         };
-        let own = Interval { low: self.ns(point), high: self.ns(point) };
-        self.possible.iter().map(at).fold(own, join)
+        let interval = Interval { low: self.ns(point), high: self.ns(point) };
+        self.possible.iter().map(at).fold(interval, join)
     }
 
     /// Its own scatter squared, over the points.
@@ -199,19 +202,19 @@ impl Fitted {
 
     /// The interval of a sum of coefficients over all that is possible.
     pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
-        let own = self.sum.interval_at(parts, CONFIDENCE)?;
+        let interval = self.sum.interval_at(parts, CONFIDENCE)?;
         let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE));
-        Some(all.fold(own, join))
+        Some(all.fold(interval, join))
     }
 
     /// The least and the greatest number that it may have; `None` of a form without one.
     pub(super) fn shape_interval(&self) -> Option<Interval> {
-        around(self.possible.iter().filter_map(|(shape, _)| *shape))
+        interval_around(self.possible.iter().filter_map(|(shape, _)| *shape))
     }
 }
 
 /// From the least to the greatest; `None` of nothing.
-fn around(values: impl Iterator<Item = f64>) -> Option<Interval> {
+fn interval_around(values: impl Iterator<Item = f64>) -> Option<Interval> {
     values.map(|value| Interval { low: value, high: value }).reduce(join)
 }
 

@@ -103,7 +103,7 @@ impl ModelOptions {
     }
 
     /// Whether an operation is asked for, of a target that may be written or not.
-    pub(super) fn wants(&self, op: Op, writable: bool) -> bool {
+    pub(super) fn includes(&self, op: Op, writable: bool) -> bool {
         if self.ops.is_empty() { op == Op::Read || writable } else { self.ops.contains(&op) }
     }
 
@@ -129,11 +129,11 @@ impl ModelOptions {
     }
 
     /// What the maker says of an operation in sequence, in bytes a second.
-    pub(super) fn advertised(&self, op: Op) -> Option<f64> {
-        let figure = match op {
+    pub(super) fn advertised_rate(&self, op: Op) -> Option<f64> {
+        let metric = match op {
             Op::Read => self.advertised_read_bytes_per_s,
             _ => self.advertised_write_bytes_per_s,
         };
-        figure.map(|bytes_per_s| bytes_per_s as f64)
+        metric.map(|bytes_per_s| bytes_per_s as f64)
     }
 }

@@ -7,9 +7,9 @@ use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::stalls::{Rule, Wait, stalls};
 use likenew_stats::summary::{maximum, median, quantile};
 
-use super::account::percent;
-use super::course::Course;
+use super::curve_fit::percent;
 use super::point::VisitName;
+use super::workload_plan::WorkloadPlan;
 
 /// Visits at different moments that differ by more than this make wide intervals.
 const DIFFER: f64 = 0.1;
@@ -19,8 +19,8 @@ const QUARTER_DIFFERS: f64 = 0.3;
 const POINTS_MIN: usize = 4;
 
 /// Whether the drive was the same at every visit.
-pub(super) fn verdict(course: &Course<'_>, evidence: &Evidence) -> Option<Verdict> {
-    let short = course.measured.iter().filter(|of| !course.is_run(&of.point));
+pub(super) fn verdict(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Option<Verdict> {
+    let short = workload_plan.points.iter().filter(|of| !workload_plan.is_run(&of.point));
     let spreads: Vec<f64> = short.filter_map(|of| of.spread()).collect();
     let (typical, worst) = (median(&spreads)?, maximum(&spreads)?);
     if spreads.len() < POINTS_MIN {
@@ -28,14 +28,14 @@ pub(super) fn verdict(course: &Course<'_>, evidence: &Evidence) -> Option<Verdic
     }
     let is_same = typical <= DIFFER && quantile(&spreads, 0.75)? <= QUARTER_DIFFERS;
     let standing = if is_same { Standing::Holds } else { Standing::Fails };
-    let mut verdict = Verdict::new("It is the same from moment to moment.", standing).because(format!(
+    let mut verdict = Verdict::new("It is the same from moment to moment.", standing).with_evidence(format!(
         "{} points were visited at different moments, which differ by {} typically and by {} at worst",
         spreads.len(),
         percent(typical),
         percent(worst)
     ));
-    if let Some((count, longest)) = waits(evidence) {
-        verdict = verdict.because(format!(
+    if let Some((count, longest)) = slow_points(evidence) {
+        verdict = verdict.with_evidence(format!(
             "it answered nobody {count} times while small reads were measured, for {longest} at the longest; that time counts"
         ));
     }
@@ -56,7 +56,7 @@ pub(super) fn in_doubt(verdict: Verdict) -> Verdict {
 }
 
 /// Stalls within visits of reads of one block or so, and the longest.
-fn waits(evidence: &Evidence) -> Option<(usize, Nanos)> {
+fn slow_points(evidence: &Evidence) -> Option<(usize, Nanos)> {
     let visits = evidence.segments.iter().filter(|segment| {
         let name = segment.workload.name.parse::<VisitName>();
         name.is_ok_and(|name| name.point.bytes <= 4096 && name.point.depth == 1 && !segment.workload.writes())

@@ -4,10 +4,10 @@ use likenew_core::io::Op;
 use likenew_core::units::amount;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
 
-use super::account::Account;
 use super::burst::Burst;
-use super::form::{Fitted, Form, Observation};
-use super::point::{Curve, Point, Way};
+use super::curve_fit::CurveFit;
+use super::form::{DataPoint, Form, FormFit};
+use super::point::{Curve, Point, PointPattern};
 use super::zones::Zones;
 use crate::series::{axis, speed};
 
@@ -15,19 +15,19 @@ use crate::series::{axis, speed};
 const STEPS: u32 = 4;
 
 /// The curves of one operation: `(name of the series, picture)`.
-pub(super) fn of_op(op: Op, accounts: &[Account]) -> Vec<(String, Series)> {
-    let lengths: Vec<&Account> = accounts
+pub(super) fn of_op(op: Op, accounts: &[CurveFit]) -> Vec<(String, Series)> {
+    let lengths: Vec<&CurveFit> = accounts
         .iter()
         .filter(|of| {
-            of.curve.op() == op && !matches!(of.curve, Curve::Depth(_)) && !of.observations.is_empty()
+            of.curve.op() == op && !matches!(of.curve, Curve::Depth(_)) && !of.data_points.is_empty()
         })
         .collect();
     if lengths.is_empty() {
         return Vec::new();
     }
-    let lines = || lengths.iter().flat_map(|account| lines(account)).collect::<Vec<_>>();
+    let lines = || lengths.iter().flat_map(|curve_fit| lines(curve_fit)).collect::<Vec<_>>();
     let length = || axis("request", "bytes").logarithmic();
-    let marks = || lengths.iter().filter_map(|account| mark(account)).collect::<Vec<_>>();
+    let marks = || lengths.iter().filter_map(|curve_fit| mark(curve_fit)).collect::<Vec<_>>();
     let title = format!("How fast are {op}s by their length, as measured and as predicted?");
     let mut pictures = vec![
         (
@@ -41,7 +41,7 @@ pub(super) fn of_op(op: Op, accounts: &[Account]) -> Vec<(String, Series)> {
             Series::new(title, Shape::Line, length(), speed()).lines(lines()).marks(marks()),
         ),
     ];
-    let residuals: Vec<Line> = lengths.iter().filter_map(|account| residuals(account)).collect();
+    let residuals: Vec<Line> = lengths.iter().filter_map(|curve_fit| residuals(curve_fit)).collect();
     if !residuals.is_empty() {
         let title = format!("How far is the prediction off, {op}s by their length?");
         let off = axis("measured over predicted speed − 1", "");
@@ -54,17 +54,17 @@ pub(super) fn of_op(op: Op, accounts: &[Account]) -> Vec<(String, Series)> {
 }
 
 /// Speed by depth, of both operations.
-pub(super) fn depths(accounts: &[Account]) -> Option<Series> {
+pub(super) fn depths(accounts: &[CurveFit]) -> Option<Series> {
     let by_depth =
-        accounts.iter().filter(|of| matches!(of.curve, Curve::Depth(_)) && of.observations.len() > 1);
+        accounts.iter().filter(|of| matches!(of.curve, Curve::Depth(_)) && of.data_points.len() > 1);
     let mut lines = Vec::new();
-    for account in by_depth {
-        let op = account.curve.op();
-        let at = |of: &Observation| [f64::from(of.point.depth), 1e9 / of.ns];
-        lines.push(Line::new(format!("{op}, measured"), account.observations.iter().map(at).collect()));
-        if let Some((fitted, _)) = account.chosen() {
+    for curve_fit in by_depth {
+        let op = curve_fit.curve.op();
+        let at = |of: &DataPoint| [f64::from(of.point.depth), 1e9 / of.ns];
+        lines.push(Line::new(format!("{op}, measured"), curve_fit.data_points.iter().map(at).collect()));
+        if let Some((fit, _)) = curve_fit.selected_fit() {
             let predicted =
-                account.observations.iter().map(|of| [f64::from(of.point.depth), 1e9 / fitted.ns(&of.point)]);
+                curve_fit.data_points.iter().map(|of| [f64::from(of.point.depth), 1e9 / fit.ns(&of.point)]);
             lines.push(Line::new(format!("{op}, predicted"), predicted.collect()));
         }
     }
@@ -103,7 +103,7 @@ pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
         .enumerate()
         .map(|(index, burst)| {
             let repeat = bursts[..index].iter().filter(|of| of.block == burst.block).count() + 1;
-            Line::new(format!("{} #{repeat}", amount(burst.block)), burst.course())
+            Line::new(format!("{} #{repeat}", amount(burst.block)), burst.points())
         })
         .collect();
     let title = "From when on does the medium set the pace of random writes?";
@@ -112,35 +112,35 @@ pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
 }
 
 /// What was measured of a curve, and what its model says, way by way.
-fn lines(account: &Account) -> Vec<Line> {
+fn lines(curve_fit: &CurveFit) -> Vec<Line> {
     let mut lines = Vec::new();
-    for way in [Way::Random, Way::Aligned, Way::Sequential] {
-        let of_way: Vec<&Observation> =
-            account.observations.iter().filter(|of| of.point.way == way).collect();
+    for pattern in [PointPattern::Random, PointPattern::Aligned, PointPattern::Sequential] {
+        let of_way: Vec<&DataPoint> =
+            curve_fit.data_points.iter().filter(|of| of.point.pattern == pattern).collect();
         let (Some(first), Some(last)) = (of_way.first(), of_way.last()) else { continue };
         let measured = of_way.iter().map(|of| [of.point.bytes as f64, speed_of(&of.point, of.ns)]).collect();
         let band = of_way.iter().map(|of| {
             let speed = speed_of(&of.point, of.ns);
             [of.point.bytes as f64, speed / (1.0 + 2.0 * of.deviation), speed * (1.0 + 2.0 * of.deviation)]
         });
-        if let Some((fitted, _)) = account.chosen() {
-            let points = between(&first.point, last.point.bytes, fitted.grain.small)
-                .map(|point| predicted(fitted, &point));
-            lines.push(Line::new(format!("{way}, predicted"), points.collect()));
+        if let Some((fit, _)) = curve_fit.selected_fit() {
+            let points = interpolate(&first.point, last.point.bytes, fit.grain.small)
+                .map(|point| prediction(fit, &point));
+            lines.push(Line::new(format!("{pattern}, predicted"), points.collect()));
         }
         // Last, so that what was measured lies on top.
-        lines.push(Line::new(format!("{way}, measured"), measured).band(band.collect()));
+        lines.push(Line::new(format!("{pattern}, measured"), measured).band(band.collect()));
     }
     lines
 }
 
-fn predicted(fitted: &Fitted, point: &Point) -> [f64; 2] {
-    [point.bytes as f64, speed_of(point, fitted.ns(point))]
+fn prediction(fit: &FormFit, point: &Point) -> [f64; 2] {
+    [point.bytes as f64, speed_of(point, fit.ns(point))]
 }
 
 /// Points from one length to another, as they could be measured: aligned ones double, as what lies between has an alignment of its own.
-fn between(first: &Point, last: u64, small: u64) -> impl Iterator<Item = Point> {
-    let (first, steps) = (*first, if first.way == Way::Aligned { 1 } else { STEPS });
+fn interpolate(first: &Point, last: u64, small: u64) -> impl Iterator<Item = Point> {
+    let (first, steps) = (*first, if first.pattern == PointPattern::Aligned { 1 } else { STEPS });
     let bytes =
         (0..).map(move |step| (first.bytes as f64 * 2f64.powf(f64::from(step) / f64::from(steps))) as u64);
     let bytes = bytes.map(move |bytes| if bytes > small { bytes - bytes % small } else { bytes });
@@ -151,16 +151,15 @@ fn speed_of(point: &Point, ns: f64) -> f64 {
     point.bytes as f64 / ns * 1e9
 }
 
-fn residuals(account: &Account) -> Option<Line> {
-    let (fitted, _) = account.chosen()?;
-    let off =
-        account.observations.iter().map(|of| [of.point.bytes as f64, fitted.ns(&of.point) / of.ns - 1.0]);
-    Some(Line::new(account.curve.noun(), off.collect()))
+fn residuals(curve_fit: &CurveFit) -> Option<Line> {
+    let (fit, _) = curve_fit.selected_fit()?;
+    let off = curve_fit.data_points.iter().map(|of| [of.point.bytes as f64, fit.ns(&of.point) / of.ns - 1.0]);
+    Some(Line::new(curve_fit.curve.noun(), off.collect()))
 }
 
 /// Where random requests of an operation meet a knee or whole clusters.
-fn mark(account: &Account) -> Option<Mark> {
-    let fitted = account.explanation().filter(|_| matches!(account.curve, Curve::Random(_)))?;
-    let label = if fitted.form == Form::Clusters { "cluster" } else { "knee" };
-    Some(Mark { x: fitted.shape?, label: label.into() })
+fn mark(curve_fit: &CurveFit) -> Option<Mark> {
+    let fit = curve_fit.explanation().filter(|_| matches!(curve_fit.curve, Curve::Random(_)))?;
+    let label = if fit.form == Form::Clusters { "cluster" } else { "knee" };
+    Some(Mark { x: fit.shape?, label: label.into() })
 }

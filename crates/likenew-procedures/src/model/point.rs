@@ -11,7 +11,7 @@ use likenew_core::units::{exact_size, parse_size};
 pub(super) struct Point {
     /// Read or write.
     pub(super) op: Op,
-    pub(super) way: Way,
+    pub(super) pattern: PointPattern,
     /// Bytes of one request.
     pub(super) bytes: u64,
     /// Requests in flight.
@@ -20,7 +20,7 @@ pub(super) struct Point {
 
 /// Where the requests of a point go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Way {
+pub(super) enum PointPattern {
     /// One after the other.
     Sequential,
     /// Starts are random multiples of the block.
@@ -44,9 +44,9 @@ impl Point {
     /// Whether it tells something to a curve. Aligned writes tell the same curve as those at any place.
     pub(super) fn is_on(&self, curve: Curve, small: u64) -> bool {
         match curve {
-            Curve::Random(op) => self.op == op && self.way != Way::Sequential && self.depth == 1,
-            Curve::Sequential(op) => self.op == op && self.way == Way::Sequential,
-            Curve::Depth(op) => self.op == op && self.way == Way::Random && self.bytes == small,
+            Curve::Random(op) => self.op == op && self.pattern != PointPattern::Sequential && self.depth == 1,
+            Curve::Sequential(op) => self.op == op && self.pattern == PointPattern::Sequential,
+            Curve::Depth(op) => self.op == op && self.pattern == PointPattern::Random && self.bytes == small,
         }
     }
 }
@@ -80,7 +80,7 @@ impl Curve {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for PointPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Sequential => "sequential",
@@ -90,13 +90,13 @@ impl fmt::Display for Way {
     }
 }
 
-impl FromStr for Way {
+impl FromStr for PointPattern {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
         [Self::Sequential, Self::Random, Self::Aligned]
             .into_iter()
-            .find(|way| way.to_string() == text)
+            .find(|pattern| pattern.to_string() == text)
             .ok_or(())
     }
 }
@@ -111,8 +111,8 @@ pub(super) struct VisitName {
 
 impl fmt::Display for VisitName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Point { op, way, bytes, depth } = self.point;
-        write!(f, "{way} {op} {} Q{depth} #{}", exact_size(bytes), self.visit)
+        let Point { op, pattern, bytes, depth } = self.point;
+        write!(f, "{pattern} {op} {} Q{depth} #{}", exact_size(bytes), self.visit)
     }
 }
 
@@ -123,7 +123,7 @@ impl FromStr for VisitName {
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut words = text.split(' ');
         let mut word = || words.next().ok_or(());
-        let way = word()?.parse()?;
+        let pattern = word()?.parse()?;
         let op = match word()? {
             "read" => Op::Read,
             "write" => Op::Write,
@@ -132,7 +132,7 @@ impl FromStr for VisitName {
         let bytes = parse_size(word()?).map_err(|_| ())?;
         let depth = word()?.strip_prefix('Q').and_then(|depth| depth.parse().ok()).ok_or(())?;
         let visit = word()?.strip_prefix('#').and_then(|visit| visit.parse().ok()).ok_or(())?;
-        let name = Self { point: Point { op, way, bytes, depth }, visit };
+        let name = Self { point: Point { op, pattern, bytes, depth }, visit };
         (name.to_string() == text).then_some(name).ok_or(())
     }
 }
@@ -144,9 +144,9 @@ mod tests {
     #[test]
     fn names_are_read_back_and_others_are_no_visits() {
         for op in [Op::Read, Op::Write] {
-            for way in [Way::Sequential, Way::Random, Way::Aligned] {
+            for pattern in [PointPattern::Sequential, PointPattern::Random, PointPattern::Aligned] {
                 for (bytes, depth, visit) in [(512, 1, 1), (3 << 20, 64, 12), (512 << 20, 1, 2)] {
-                    let name = VisitName { point: Point { op, way, bytes, depth }, visit };
+                    let name = VisitName { point: Point { op, pattern, bytes, depth }, visit };
                     assert_eq!(name.to_string().parse(), Ok(name), "{name}");
                 }
             }

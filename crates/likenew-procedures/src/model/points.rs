@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::account::Account;
-use super::course::Course;
-use super::visit::Measured;
+use super::curve_fit::CurveFit;
+use super::visit::MeasuredPoint;
+use super::workload_plan::WorkloadPlan;
 
 #[derive(Serialize)]
 pub(super) struct PointRow {
@@ -21,25 +21,31 @@ pub(super) struct PointRow {
 }
 
 /// By operation, order of addresses, depth and length.
-pub(super) fn rows(course: &Course<'_>, accounts: &[Account]) -> impl Iterator<Item = PointRow> {
-    let mut points: Vec<&Measured> = course.measured.iter().collect();
-    points.sort_by_key(|of| (of.point.op.index(), of.point.way.to_string(), of.point.depth, of.point.bytes));
-    points.into_iter().map(|of| row(of, course, accounts))
+pub(super) fn rows(
+    workload_plan: &WorkloadPlan<'_>,
+    accounts: &[CurveFit],
+) -> impl Iterator<Item = PointRow> {
+    let mut points: Vec<&MeasuredPoint> = workload_plan.points.iter().collect();
+    points.sort_by_key(|of| {
+        (of.point.op.index(), of.point.pattern.to_string(), of.point.depth, of.point.bytes)
+    });
+    points.into_iter().map(|of| row(of, workload_plan, accounts))
 }
 
-fn row(of: &Measured, course: &Course<'_>, accounts: &[Account]) -> PointRow {
+fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, accounts: &[CurveFit]) -> PointRow {
     let point = of.point;
-    let own = accounts.iter().filter(|account| point.is_on(account.curve, course.small()));
+    let curve_fits = accounts.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.small()));
     // A small random request one at a time is on two curves; lengths come first.
-    let predicted =
-        own.filter_map(|account| Some((account.chosen()?.0, account.observation(&point)?.ns))).next();
-    let predicted = predicted.map(|(fitted, ns)| {
-        let off = fitted.ns(&point) / ns;
+    let predicted = curve_fits
+        .filter_map(|curve_fit| Some((curve_fit.selected_fit()?.0, curve_fit.data_point(&point)?.ns)))
+        .next();
+    let predicted = predicted.map(|(fit, ns)| {
+        let off = fit.ns(&point) / ns;
         (of.bytes_per_s() / off, 1.0 / off - 1.0)
     });
     PointRow {
         op: point.op.to_string(),
-        pattern: point.way.to_string(),
+        pattern: point.pattern.to_string(),
         block_bytes: point.bytes,
         depth: point.depth,
         bytes_per_s: of.bytes_per_s(),

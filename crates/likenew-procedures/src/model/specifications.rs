@@ -6,14 +6,14 @@ use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::Interval;
 use serde::Serialize;
 
-use super::account::Account;
-use super::form::{Fitted, Form};
+use super::curve_fit::CurveFit;
+use super::form::{Form, FormFit};
 use super::model_options::ModelOptions;
 use super::point::Curve;
 
 /// A figure with the interval it can be trusted to, where that is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Figure {
+pub(super) struct Quantity {
     pub(super) value: f64,
     pub(super) interval: Option<Interval>,
 }
@@ -24,15 +24,15 @@ pub(super) struct Specification {
     /// What explains it; `None` where the figures are those of the longest and the shortest request alone.
     model: Option<Form>,
     /// Of long requests, in bytes a second.
-    pub(super) throughput: Figure,
+    pub(super) throughput: Quantity,
     /// Of a request that is next to nothing, its penalties included, in nanoseconds.
-    pub(super) access: Figure,
+    pub(super) access: Quantity,
     /// What each partial cluster costs, in nanoseconds.
-    penalty: Option<Figure>,
+    penalty: Option<Quantity>,
     /// The length from which on aligned requests pay no penalty, in bytes.
-    seen: Option<Figure>,
+    cluster: Option<Quantity>,
     /// The cluster whose reading and rewriting takes the penalty, in bytes.
-    upper: Option<Figure>,
+    upper: Option<Quantity>,
     advertised: Option<f64>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct FitRow {
     of_advertised_percent: Option<f64>,
 }
 
-impl Figure {
+impl Quantity {
     fn inverse(self, scale: f64) -> Self {
         let invert = |value: f64| scale / value.max(f64::MIN_POSITIVE);
         let interval = self.interval.map(|of| Interval { low: invert(of.high), high: invert(of.low) });
@@ -79,26 +79,26 @@ impl Figure {
 
 impl Specification {
     /// What a curve of lengths says; `None` where nothing was measured.
-    pub(super) fn of(account: &Account, options: &ModelOptions) -> Option<Self> {
-        let advertised = options.advertised(account.curve.op());
-        let Some(fitted) = account
+    pub(super) fn from_curve_fit(curve_fit: &CurveFit, options: &ModelOptions) -> Option<Self> {
+        let advertised = options.advertised_rate(curve_fit.curve.op());
+        let Some(fit) = curve_fit
             .explanation()
-            .filter(|fitted| fitted.rate_part().is_some_and(|part| fitted.coefficient(part).0 > 0.0))
+            .filter(|fit| fit.rate_part().is_some_and(|part| fit.coefficient(part).0 > 0.0))
         else {
-            return Self::measured(account, advertised);
+            return Self::without_model(curve_fit, advertised);
         };
-        let figure = |(value, interval)| Figure { value, interval };
-        let per_byte = figure(fitted.coefficient(fitted.rate_part()?));
-        let tiny = fitted.of_next_to_nothing();
-        let is_clusters = fitted.form == Form::Clusters;
+        let metric = |(value, interval)| Quantity { value, interval };
+        let per_byte = metric(fit.coefficient(fit.rate_part()?));
+        let tiny = fit.access_time();
+        let is_clusters = fit.form == Form::Clusters;
         Some(Self {
-            curve: account.curve,
-            model: Some(fitted.form),
+            curve: curve_fit.curve,
+            model: Some(fit.form),
             throughput: per_byte.inverse(1e9),
-            access: Figure { value: tiny.0, interval: tiny.1 },
-            penalty: is_clusters.then(|| figure(fitted.coefficient(2))),
-            seen: is_clusters
-                .then(|| fitted.shape.map(|value| Figure { value, interval: fitted.shape_interval() }))
+            access: Quantity { value: tiny.0, interval: tiny.1 },
+            penalty: is_clusters.then(|| metric(fit.coefficient(2))),
+            cluster: is_clusters
+                .then(|| fit.shape.map(|value| Quantity { value, interval: fit.shape_interval() }))
                 .flatten(),
             upper: None,
             advertised,
@@ -106,9 +106,9 @@ impl Specification {
     }
 
     /// The throughput of the longest request and the time of the shortest: what no model is needed for.
-    fn measured(account: &Account, advertised: Option<f64>) -> Option<Self> {
-        let (first, last) = (account.observations.first()?, account.observations.last()?);
-        let around = |value: f64, share: f64| Figure {
+    fn without_model(curve_fit: &CurveFit, advertised: Option<f64>) -> Option<Self> {
+        let (first, last) = (curve_fit.data_points.first()?, curve_fit.data_points.last()?);
+        let quantity_around = |value: f64, share: f64| Quantity {
             value,
             interval: Some(Interval {
                 low: value * (1.0 - 2.0 * share).max(0.0),
@@ -116,36 +116,39 @@ impl Specification {
             }),
         };
         Some(Self {
-            curve: account.curve,
+            curve: curve_fit.curve,
             model: None,
-            throughput: around(last.point.bytes as f64 / last.ns * 1e9, last.deviation),
-            access: around(first.ns, first.deviation),
+            throughput: quantity_around(last.point.bytes as f64 / last.ns * 1e9, last.deviation),
+            access: quantity_around(first.ns, first.deviation),
             penalty: None,
-            seen: None,
+            cluster: None,
             upper: None,
             advertised,
         })
     }
 
     /// A penalty is at most the reading and rewriting of a whole cluster: cluster/write rate + cluster/read rate = penalty.
-    pub(super) fn bound_cluster(&mut self, read: Figure) {
+    pub(super) fn bound_cluster(&mut self, read: Quantity) {
         let Some(penalty) = self.penalty else { return };
         let cluster = |penalty: f64, write: f64, read: f64| penalty / 1e9 / (1.0 / write + 1.0 / read);
         let interval = || {
-            let (own, write, read) = (penalty.interval?, self.throughput.interval?, read.interval?);
+            let (penalty_interval, write, read) =
+                (penalty.interval?, self.throughput.interval?, read.interval?);
             Some(Interval {
-                low: cluster(own.low, write.low, read.low),
-                high: cluster(own.high, write.high, read.high),
+                low: cluster(penalty_interval.low, write.low, read.low),
+                high: cluster(penalty_interval.high, write.high, read.high),
             })
         };
         let value = cluster(penalty.value, self.throughput.value, read.value);
-        self.upper = Some(Figure { value, interval: interval() });
+        self.upper = Some(Quantity { value, interval: interval() });
     }
 
     pub(super) fn row(&self) -> FitRow {
-        let (low, high) =
-            (|of: Option<Figure>| of.and_then(Figure::low), |of: Option<Figure>| of.and_then(Figure::high));
-        let value = |of: Option<Figure>| of.map(|of| of.value);
+        let (low, high) = (
+            |of: Option<Quantity>| of.and_then(Quantity::low),
+            |of: Option<Quantity>| of.and_then(Quantity::high),
+        );
+        let value = |of: Option<Quantity>| of.map(|of| of.value);
         FitRow {
             op: self.curve.op().to_string(),
             pattern: self.curve.pattern(),
@@ -162,9 +165,9 @@ impl Specification {
             cluster_bytes: value(self.upper),
             cluster_bytes_low: low(self.upper),
             cluster_bytes_high: high(self.upper),
-            aligned_from_bytes: value(self.seen),
-            aligned_from_bytes_low: low(self.seen),
-            aligned_from_bytes_high: high(self.seen),
+            aligned_from_bytes: value(self.cluster),
+            aligned_from_bytes_low: low(self.cluster),
+            aligned_from_bytes_high: high(self.cluster),
             advertised_bytes_per_s: self.advertised,
             of_advertised_percent: self
                 .advertised
@@ -186,13 +189,15 @@ impl Specification {
             verdict = verdict.estimate(self.throughput.value, interval.low, interval.high, "bytes/s");
         }
         verdict = match self.access.interval {
-            Some(Interval { low, high }) => {
-                verdict.because(format!("to begin takes {} to {}", Nanos(low as u64), Nanos(high as u64)))
-            }
+            Some(Interval { low, high }) => verdict.with_evidence(format!(
+                "to begin takes {} to {}",
+                Nanos(low as u64),
+                Nanos(high as u64)
+            )),
             None => verdict,
         };
         if let Some(advertised) = self.advertised {
-            verdict = verdict.because(format!(
+            verdict = verdict.with_evidence(format!(
                 "its maker says {}: {:.0} % of that is there",
                 rate(advertised),
                 self.throughput.value / advertised * 100.0
@@ -207,30 +212,30 @@ impl Specification {
 
     /// What is said of partial clusters.
     pub(super) fn penalty_verdict(&self) -> Option<Verdict> {
-        let (penalty, seen) = (self.penalty?, self.seen?);
+        let (penalty, cluster) = (self.penalty?, self.cluster?);
         let is_sure = penalty.interval.is_some_and(|interval| interval.low > 0.0);
         let claim = format!(
             "A write pays {} for each cluster of {} that it leaves in part.",
             Nanos(penalty.value as u64),
-            amount(seen.value as u64)
+            amount(cluster.value as u64)
         );
         let mut verdict = Verdict::new(claim, if is_sure { Standing::Holds } else { Standing::Undecided });
         if let Some(interval) = penalty.interval {
             verdict = verdict.estimate(penalty.value, interval.low, interval.high, "ns");
         }
-        if let Some(interval) = seen.interval {
+        if let Some(interval) = cluster.interval {
             let range = if interval.low < interval.high {
                 format!(" (between {} and {})", amount(interval.low as u64), amount(interval.high as u64))
             } else {
                 String::new()
             };
-            verdict = verdict.because(format!(
+            verdict = verdict.with_evidence(format!(
                 "aligned writes are free of it from {} on{range}; short ones pay it once, long ones that begin anywhere twice",
-                amount(seen.value as u64)
+                amount(cluster.value as u64)
             ));
         }
         if let Some(upper) = self.upper {
-            verdict = verdict.because(format!(
+            verdict = verdict.with_evidence(format!(
                 "in that time at most {} can be read and written again",
                 amount(upper.value as u64)
             ));
@@ -239,7 +244,7 @@ impl Specification {
     }
 }
 
-impl Fitted {
+impl FormFit {
     /// Which coefficient is the time of a byte of a long request; `None` of a curve by depth.
     fn rate_part(&self) -> Option<usize> {
         match self.form {
@@ -250,7 +255,7 @@ impl Fitted {
     }
 
     /// The time of a request without length: a tiny write leaves one cluster in part.
-    fn of_next_to_nothing(&self) -> (f64, Option<Interval>) {
+    fn access_time(&self) -> (f64, Option<Interval>) {
         let parts = [1.0, 0.0, if self.form == Form::Clusters { 1.0 } else { 0.0 }];
         let value = parts.iter().enumerate().map(|(part, times)| times * self.coefficient(part).0).sum();
         (value, self.interval_at(&parts))

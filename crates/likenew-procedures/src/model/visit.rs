@@ -1,7 +1,7 @@
 //! What was measured of the points so far.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
-use likenew_core::place::Place;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
@@ -24,7 +24,7 @@ pub(super) struct Visit {
 
 /// A point with all its visits.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredPoint {
     pub(super) point: Point,
     /// At least one.
     pub(super) visits: Vec<Visit>,
@@ -37,33 +37,33 @@ const DEVIATION_LEAST: f64 = 0.01;
 const VISITS_TELL: usize = 3;
 
 /// Every point in the order of its first visit. A visit in which nothing was moved says nothing.
-pub(super) fn measured(evidence: &Evidence) -> Vec<Measured> {
-    let mut all: Vec<Measured> = Vec::new();
+pub(super) fn measured_points(evidence: &Evidence) -> Vec<MeasuredPoint> {
+    let mut all: Vec<MeasuredPoint> = Vec::new();
     for segment in &evidence.segments {
         let Ok(VisitName { point, .. }) = segment.workload.name.parse() else { continue };
-        let Some(visit) = Visit::of(segment, point, evidence.geometry.capacity) else { continue };
+        let Some(visit) = Visit::from_segment(segment, point, evidence.geometry.capacity) else { continue };
         match all.iter_mut().find(|known| known.point == point) {
             Some(known) => known.visits.push(visit),
-            None => all.push(Measured { point, visits: vec![visit] }),
+            None => all.push(MeasuredPoint { point, visits: vec![visit] }),
         }
     }
     all
 }
 
 /// Of a visit, the first part in which a drive still does what it was asked before, or is on its way; of writes until its memory is full.
-const LEFT_OUT: f64 = 0.125;
-const LEFT_OUT_OF_WRITES: f64 = 0.5;
+const WARM_UP_SHARE: f64 = 0.125;
+const WARM_UP_SHARE_WRITES: f64 = 0.5;
 /// Memory that took the second half of a visit at more than this ratio of what all of it, made durable, took for each request, has never been full.
 const STEADY: f64 = 0.8;
 
 impl Visit {
-    fn of(segment: &Segment, point: Point, capacity: u64) -> Option<Self> {
+    fn from_segment(segment: &Segment, point: Point, capacity: u64) -> Option<Self> {
         if segment.measurement_error().is_some() {
             return None;
         }
         let total = segment.total_of(point.op);
-        let region = match segment.workload.streams.first()?.place {
-            Place::Forward(region) => region.resolve(capacity, 1).ok()?,
+        let region = match segment.workload.streams.first()?.pattern {
+            AccessPattern::Sequential(region) => region.resolve(capacity, 1).ok()?,
             _ => 0..capacity,
         };
         let (requests, ns) = time_of_requests(segment, point)?;
@@ -90,22 +90,22 @@ fn time_of_requests(segment: &Segment, point: Point) -> Option<(f64, f64)> {
     if requests < 2.0 {
         return Some(all);
     }
-    let part = |left_out| steady_part(segment, point, left_out);
+    let part = |warm_up_share| steady_part(segment, point, warm_up_share);
     Some(if point.op == Op::Read {
-        part(LEFT_OUT).unwrap_or(all)
+        part(WARM_UP_SHARE).unwrap_or(all)
     } else {
-        part(LEFT_OUT_OF_WRITES).filter(|(_, ns)| *ns >= STEADY * all.1).unwrap_or(all)
+        part(WARM_UP_SHARE_WRITES).filter(|(_, ns)| *ns >= STEADY * all.1).unwrap_or(all)
     })
 }
 
 /// Requests after a share of them was left out, and the time of each.
-fn steady_part(segment: &Segment, point: Point, left_out: f64) -> Option<(f64, f64)> {
+fn steady_part(segment: &Segment, point: Point, warm_up_share: f64) -> Option<(f64, f64)> {
     let cells = &segment.gigabytes.cells;
-    let cut = ((cells.len() as f64 * left_out).ceil() as usize).max(1);
+    let cut = ((cells.len() as f64 * warm_up_share).ceil() as usize).max(1);
     let from = cells.get(..cut)?.iter().map(|cell| cell.last).max()?;
     // What came last was the flush.
     let flush = Nanos(segment.total_of(Op::Flush).latency_ns_sum);
-    let to = segment.ended.since(flush);
+    let to = segment.ended_at.since(flush);
     let requests = cells[cut..].iter().map(|cell| cell.bytes).sum::<u64>() as f64 / point.bytes as f64;
     (requests >= 1.0 && to > from).then(|| (requests, to.since(from).0 as f64 / requests))
 }
@@ -121,7 +121,7 @@ fn scatter(latencies: &Latencies) -> f64 {
     }
 }
 
-impl Measured {
+impl MeasuredPoint {
     /// The mean time of a request over its visits, in nanoseconds.
     pub(super) fn ns(&self) -> f64 {
         let times: Vec<f64> = self.visits.iter().map(|visit| visit.ns).collect();
@@ -151,6 +151,6 @@ impl Measured {
 }
 
 /// Bytes that were written so far, whatever for, and bytes that were read.
-pub(super) fn moved(evidence: &Evidence, op: Op) -> u64 {
+pub(super) fn bytes_moved(evidence: &Evidence, op: Op) -> u64 {
     evidence.segments.iter().map(|segment| segment.bytes(op)).sum()
 }

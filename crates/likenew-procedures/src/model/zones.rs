@@ -6,15 +6,15 @@
 use likenew_core::io::Op;
 use likenew_core::units::rate;
 use likenew_core::verdict::{Standing, Verdict};
-use likenew_stats::held_out::{HeldOut, held_out, simplest_as_good};
+use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::interval::Interval;
 use likenew_stats::positive_sum::{PositiveSum, positive_sum};
 
-use super::account::percent;
-use super::course::Course;
-use super::form::Observation;
-use super::point::{Curve, Way};
-use super::visit::{Measured, Visit};
+use super::curve_fit::percent;
+use super::form::DataPoint;
+use super::point::{Curve, PointPattern};
+use super::visit::{MeasuredPoint, Visit};
+use super::workload_plan::WorkloadPlan;
 use crate::CONFIDENCE;
 
 /// Rates of one operation along the addresses.
@@ -24,8 +24,8 @@ pub(super) struct Zones {
     pub(super) rates: Vec<[f64; 2]>,
     /// The square of the rate: so much of the first address's, so much of the last one's.
     line: PositiveSum<2>,
-    even: HeldOut,
-    zoned: HeldOut,
+    even_error: HoldOut,
+    zoned_error: HoldOut,
     is_zoned: bool,
 }
 
@@ -40,13 +40,12 @@ const FALL_LEAST: f64 = 0.1;
 
 impl Zones {
     /// Of one operation; `None` of too few visits. `access_ns` is what a run takes beside its transfer.
-    pub(super) fn of(op: Op, course: &Course<'_>, access_ns: f64) -> Option<Self> {
-        let long = course
-            .measured
-            .iter()
-            .filter(|of| of.point.op == op && of.point.bytes >= LENGTH_MIN && is_in_sequence(course, of));
+    pub(super) fn from_visits(op: Op, workload_plan: &WorkloadPlan<'_>, access_ns: f64) -> Option<Self> {
+        let long = workload_plan.points.iter().filter(|of| {
+            of.point.op == op && of.point.bytes >= LENGTH_MIN && is_in_sequence(workload_plan, of)
+        });
         let rates = long.flat_map(|of| {
-            let access = if of.point.way == Way::Sequential { 0.0 } else { access_ns };
+            let access = if of.point.pattern == PointPattern::Sequential { 0.0 } else { access_ns };
             of.visits
                 .iter()
                 .filter(move |visit| visit.ns > 2.0 * access)
@@ -67,14 +66,15 @@ impl Zones {
         };
         let all: Vec<usize> = (0..rates.len()).collect();
         let inner = &all[1..all.len() - 1];
-        let held = |parts: &dyn Fn(usize) -> [f64; 2]| {
-            held_out(&squares, inner, |kept, index| Some(fit(kept, parts)?.at(&parts(index))))
+        let hold_out = |parts: &dyn Fn(usize) -> [f64; 2]| {
+            hold_out(&squares, inner, |kept, index| Some(fit(kept, parts)?.at(&parts(index))))
         };
-        let (even, zoned) = (held(&|_| [1.0, 0.0])?, held(&zoned_parts)?);
+        let (even_error, zoned_error) = (hold_out(&|_| [1.0, 0.0])?, hold_out(&zoned_parts)?);
         let line = fit(&all, &zoned_parts)?;
         let falls = line.coefficients[1] < line.coefficients[0] * (1.0 - FALL_LEAST).powi(2);
-        let is_zoned = falls && simplest_as_good(&[Some(even.clone()), Some(zoned.clone())]) == Some(1);
-        Some(Self { op, rates, line, even, zoned, is_zoned })
+        let is_zoned =
+            falls && simplest_equivalent(&[Some(even_error.clone()), Some(zoned_error.clone())]) == Some(1);
+        Some(Self { op, rates, line, even_error, zoned_error, is_zoned })
     }
 
     /// Whether the rate falls with the address.
@@ -93,10 +93,10 @@ impl Zones {
     }
 
     /// What a curve would be if every visit had been where the rate is the mean one.
-    pub(super) fn at_mean(&self, course: &Course<'_>, curve: Curve) -> Vec<Observation> {
+    pub(super) fn at_mean(&self, workload_plan: &WorkloadPlan<'_>, curve: Curve) -> Vec<DataPoint> {
         let mean = self.mean_rate();
-        let moved = |of: &Measured| {
-            if !is_in_sequence(course, of) {
+        let moved = |of: &MeasuredPoint| {
+            if !is_in_sequence(workload_plan, of) {
                 return of.clone();
             }
             let bytes = of.point.bytes as f64;
@@ -109,16 +109,16 @@ impl Zones {
                 };
                 Visit { ns: ns.max(visit.ns / 4.0), ..visit.clone() }
             };
-            Measured { point: of.point, visits: of.visits.iter().map(moved).collect() }
+            MeasuredPoint { point: of.point, visits: of.visits.iter().map(moved).collect() }
         };
-        let of = course.on(curve).map(moved);
-        of.map(|of| Observation { point: of.point, ns: of.ns(), deviation: of.deviation() }).collect()
+        let of = workload_plan.points_on(curve).map(moved);
+        of.map(|of| DataPoint { point: of.point, ns: of.ns(), deviation: of.deviation() }).collect()
     }
 
     /// Whether the rate depends on the address.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         // Errors of squares are twice those of rates.
-        let (even, zoned) = (self.even.typical() / 2.0, self.zoned.typical() / 2.0);
+        let (even_error, zoned_error) = (self.even_error.typical() / 2.0, self.zoned_error.typical() / 2.0);
         if !self.is_zoned {
             return None;
         }
@@ -129,10 +129,10 @@ impl Zones {
             rate(first),
             rate(last)
         );
-        let mut verdict = Verdict::new(claim, Standing::Holds).because(format!(
+        let mut verdict = Verdict::new(claim, Standing::Holds).with_evidence(format!(
             "the rate at places that were held out is predicted to {} by a square that falls in a line, and to {} by one rate",
-            percent(zoned),
-            percent(even)
+            percent(zoned_error),
+            percent(even_error)
         ));
         if let Some(around) = self.ratio_interval() {
             verdict = verdict.estimate(last / first, around.low, around.high, "1");
@@ -152,6 +152,6 @@ impl Zones {
 }
 
 /// Whether a visit's addresses are in sequence, so that it has one place.
-fn is_in_sequence(course: &Course<'_>, of: &Measured) -> bool {
-    of.point.way == Way::Sequential || course.is_run(&of.point)
+fn is_in_sequence(workload_plan: &WorkloadPlan<'_>, of: &MeasuredPoint) -> bool {
+    of.point.pattern == PointPattern::Sequential || workload_plan.is_run(&of.point)
 }

@@ -2,7 +2,7 @@
 
 use likenew_core::procedure::Evidence;
 use likenew_core::units::rate;
-use likenew_diagnosis::{Case, Figure, Found, Sign, Symptom};
+use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
 
 use crate::check::Check;
 
@@ -10,7 +10,7 @@ use crate::check::Check;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     /// A figure of the check.
-    Figure(Figure),
+    Metric(Metric),
     /// What lay there before, read in order.
     OldData,
 }
@@ -18,40 +18,40 @@ pub(super) enum Measure {
 impl Measure {
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Figure(figure) => figure.words(),
+            Self::Metric(metric) => metric.words(),
             Self::OldData => "reads in order of what lies there",
         }
     }
 
     pub(super) fn unit(self) -> &'static str {
         match self {
-            Self::Figure(figure) => figure.unit(),
+            Self::Metric(metric) => metric.unit(),
             Self::OldData => "bytes/s",
         }
     }
 
-    pub(super) fn said(self, value: f64) -> String {
+    pub(super) fn format_value(self, value: f64) -> String {
         match self {
-            Self::Figure(figure) => figure.said(value),
+            Self::Metric(metric) => metric.format_value(value),
             Self::OldData => rate(value),
         }
     }
 
     /// What a symptom is seen in.
-    fn of(symptom: Symptom) -> Option<Self> {
+    fn for_symptom(symptom: Symptom) -> Option<Self> {
         Some(match symptom {
-            Symptom::Below(figure) => Self::Figure(figure),
-            Symptom::WritesDrop | Symptom::Stalls => Self::Figure(Figure::WriteOnAndOn),
-            Symptom::FreshIsFaster | Symptom::Patchy => Self::OldData,
+            Symptom::Below(metric) => Self::Metric(metric),
+            Symptom::WriteCliff | Symptom::Stalls => Self::Metric(Metric::SustainedWrite),
+            Symptom::NewDataFaster | Symptom::SlowRegions => Self::OldData,
             _ => return None,
         })
     }
 
     /// What shows whether causes are cured.
-    pub(super) fn shown_by(found: &[&Found]) -> Vec<Self> {
+    pub(super) fn metrics_showing(causes: &[&FoundCause]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for symptom in found.iter().flat_map(|found| &found.explains) {
-            all.extend(Self::of(*symptom).filter(|measure| !all.contains(measure)));
+        for symptom in causes.iter().flat_map(|found| &found.explains) {
+            all.extend(Self::for_symptom(*symptom).filter(|measure| !all.contains(measure)));
         }
         all
     }
@@ -61,15 +61,15 @@ impl Measure {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) measure: Measure,
-    pub(super) before: Sign,
-    pub(super) after: Sign,
+    pub(super) before: Measured,
+    pub(super) after: Measured,
     /// What it is held against, in the same unit, and the share of it that is still as it should be.
     pub(super) reference: Option<(f64, f64)>,
 }
 
 impl Change {
-    pub(super) fn ratio(&self) -> Sign {
-        self.after.over(self.before)
+    pub(super) fn ratio(&self) -> Measured {
+        self.after.divide_by(self.before)
     }
 
     /// Whether it surely became faster: all of its range lies above "no change".
@@ -78,14 +78,14 @@ impl Change {
     }
 
     /// Whether it is back at what it is held against, as far as there is such a thing.
-    pub(super) fn is_back(&self) -> Option<bool> {
+    pub(super) fn is_restored(&self) -> Option<bool> {
         self.reference.map(|(reference, least)| self.after.value >= reference * least)
     }
 }
 
 /// Whether a rung helped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Helped {
+pub(super) enum Effect {
     Yes,
     No,
     Undecided,
@@ -94,7 +94,7 @@ pub(super) enum Helped {
 /// With this probability something is so.
 const SURE: f64 = 0.95;
 
-impl Helped {
+impl Effect {
     /// As a word of a table.
     pub(super) fn text(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl Helped {
 
     /// By what should show it: something has to be faster by more than `noticeable`. Where nobody knows what should show it, one figure of many is
     /// faster by chance, so that nothing may be slower at all.
-    pub(super) fn of(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
+    pub(super) fn classify(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
         let faster = |change: &&Change| change.ratio().chance_above(noticeable);
         let is_faster = changes.iter().any(|change| faster(change) >= SURE);
         let slower = if is_known { 1.0 / noticeable } else { 1.0 };
@@ -136,7 +136,7 @@ pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Opti
 
 /// Everything that both checks have measured.
 pub(super) fn changes(check: &Check, before: &Evidence, after: &Evidence) -> Vec<Change> {
-    let of = |evidence: &Evidence| check.diagnosed(evidence, |case, _| measures(check, evidence, case));
+    let of = |evidence: &Evidence| check.with_diagnosis(evidence, |case, _| measures(check, evidence, case));
     let (before, after) = (of(before), of(after));
     let pairs = after.into_iter().filter_map(|(measure, after, reference)| {
         let (_, before, _) = before.iter().find(|(of, ..)| *of == measure)?;
@@ -145,18 +145,18 @@ pub(super) fn changes(check: &Check, before: &Evidence, after: &Evidence) -> Vec
     pairs.collect()
 }
 
-type Measured = (Measure, Sign, Option<(f64, f64)>);
+type MetricBeforeAfter = (Measure, Measured, Option<(f64, f64)>);
 
-fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<Measured> {
-    let figures = case.signs.figures.iter().map(|(figure, sign)| {
-        let reference = case.shortfall(*figure).map(|(_, of)| (of.value, of.origin.share_least()));
-        (Measure::Figure(*figure), *sign, reference)
+fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<MetricBeforeAfter> {
+    let metrics = case.measurements.metrics.iter().map(|(metric, measurement)| {
+        let reference = case.shortfall(*metric).map(|(_, of)| (of.value, of.origin.share_least()));
+        (Measure::Metric(*metric), *measurement, reference)
     });
-    let old = check.old_data(evidence).map(|sign| {
-        let fresh = case.signs.fresh_over_old.map(|ratio| sign.value * ratio.value);
-        (Measure::OldData, sign, fresh.map(|fresh| (fresh, FRESH_LEAST)))
+    let old = check.old_data(evidence).map(|measurement| {
+        let fresh = case.measurements.new_over_old_data.map(|ratio| measurement.value * ratio.value);
+        (Measure::OldData, measurement, fresh.map(|fresh| (fresh, FRESH_LEAST)))
     });
-    figures.chain(old).collect()
+    metrics.chain(old).collect()
 }
 
 /// Old data is as it should be from this share of what fresh data does: it is no symptom below 1.5 times.
@@ -169,34 +169,38 @@ mod tests {
     fn change(before: f64, after: f64, share: f64) -> Change {
         Change {
             measure: Measure::OldData,
-            before: Sign::within(before, share),
-            after: Sign::within(after, share),
+            before: Measured::with_interval(before, share),
+            after: Measured::with_interval(after, share),
             reference: Some((80.0, 0.7)),
         }
     }
 
     #[test]
-    fn a_rung_helped_if_something_is_faster_and_nothing_slower() {
+    fn a_step_helped_if_something_is_faster_and_nothing_slower() {
         let (faster, same, slower) =
             (change(30.0, 75.0, 0.05), change(30.0, 30.2, 0.05), change(30.0, 20.0, 0.05));
-        assert_eq!(Helped::of(&[&faster, &same], 1.1, true), Helped::Yes);
-        assert_eq!(Helped::of(&[&same], 1.1, true), Helped::No);
-        assert_eq!(Helped::of(&[&faster, &slower], 1.1, true), Helped::Undecided);
-        assert_eq!(Helped::of(&[&slower], 1.1, true), Helped::No);
+        assert_eq!(Effect::classify(&[&faster, &same], 1.1, true), Effect::Yes);
+        assert_eq!(Effect::classify(&[&same], 1.1, true), Effect::No);
+        assert_eq!(Effect::classify(&[&faster, &slower], 1.1, true), Effect::Undecided);
+        assert_eq!(Effect::classify(&[&slower], 1.1, true), Effect::No);
         let little = change(30.0, 28.0, 0.02);
-        assert_eq!(Helped::of(&[&faster, &little], 1.6, true), Helped::Yes);
-        assert_eq!(Helped::of(&[&faster, &little], 1.6, false), Helped::Undecided);
+        assert_eq!(Effect::classify(&[&faster, &little], 1.6, true), Effect::Yes);
+        assert_eq!(Effect::classify(&[&faster, &little], 1.6, false), Effect::Undecided);
         let wide = change(30.0, 40.0, 0.3);
-        assert_eq!(Helped::of(&[&wide], 1.1, true), Helped::Undecided, "{:?}", wide.ratio());
-        assert_eq!((faster.is_back(), same.is_back()), (Some(true), Some(false)));
+        assert_eq!(Effect::classify(&[&wide], 1.1, true), Effect::Undecided, "{:?}", wide.ratio());
+        assert_eq!((faster.is_restored(), same.is_restored()), (Some(true), Some(false)));
     }
 
     #[test]
     fn what_shows_a_cause_is_counted_once() {
-        let symptoms =
-            [Symptom::Below(Figure::WriteInOrder), Symptom::Stalls, Symptom::WritesDrop, Symptom::OthersToo];
-        let all: Vec<_> = symptoms.into_iter().filter_map(Measure::of).collect();
-        let on = Measure::Figure(Figure::WriteOnAndOn);
-        assert_eq!(all, [Measure::Figure(Figure::WriteInOrder), on, on]);
+        let symptoms = [
+            Symptom::Below(Metric::SequentialWrite),
+            Symptom::Stalls,
+            Symptom::WriteCliff,
+            Symptom::BackgroundIo,
+        ];
+        let all: Vec<_> = symptoms.into_iter().filter_map(Measure::for_symptom).collect();
+        let on = Measure::Metric(Metric::SustainedWrite);
+        assert_eq!(all, [Measure::Metric(Metric::SequentialWrite), on, on]);
     }
 }

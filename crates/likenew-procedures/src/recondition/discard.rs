@@ -1,29 +1,34 @@
 //! Everything is given up at once: the gentlest rung of those that leave nothing.
 
-use likenew_core::cure::Cure;
-use likenew_core::look::Look;
+use likenew_core::fix::Fix;
+use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 
-use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
+use super::recondition_step::{
+    ReconditionStep, StepContext, StepDescriptor, StepName, probe_count, rest, was_fixed,
+};
 
 pub(super) struct Discard;
 
-const CARD: RungCard =
-    RungCard { does: "give up everything", doing: "giving up everything on it", destroys: "everything" };
+const DESCRIPTOR: StepDescriptor = StepDescriptor {
+    action_text: "give up everything",
+    doing: "giving up everything on it",
+    destroys: "everything",
+};
 
-impl Rung for Discard {
-    fn card(&self) -> &'static RungCard {
-        &CARD
+impl ReconditionStep for Discard {
+    fn descriptor(&self) -> &'static StepDescriptor {
+        &DESCRIPTOR
     }
 
-    fn bytes(&self, _scene: &Scene<'_>) -> Option<u64> {
+    fn bytes(&self, _scene: &StepContext<'_>) -> Option<u64> {
         Some(0)
     }
 
-    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-        if looked(done) == 0 {
-            return Some(Step::Look(Look::Cure(Cure::Discard)));
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        if probe_count(done) == 0 {
+            return Some(Step::Probe(Probe::Fix(Fix::Discard)));
         }
-        rest(scene, done, RungName::Discard).filter(|_| was_cured(done))
+        rest(context, done, StepName::Discard).filter(|_| was_fixed(done))
     }
 }

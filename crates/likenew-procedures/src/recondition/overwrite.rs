@@ -4,10 +4,10 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::look::Look;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
+use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -16,21 +16,21 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::approach::approach;
 
-use super::rung::{Rung, RungCard, RungName, Scene, rest};
+use super::recondition_step::{ReconditionStep, StepContext, StepDescriptor, StepName, rest};
 
 /// What is free.
 pub(super) struct Overwrite;
 /// Everything.
 pub(super) struct OverwriteAll;
 
-const FREE: RungCard = RungCard {
-    does: "write over what is free",
+const FREE: StepDescriptor = StepDescriptor {
+    action_text: "write over what is free",
     doing: "writing over what is free",
     destroys: "what was deleted",
 };
 
-const ALL: RungCard = RungCard {
-    does: "write over everything",
+const ALL: StepDescriptor = StepDescriptor {
+    action_text: "write over everything",
     doing: "writing over everything on it",
     destroys: "everything",
 };
@@ -41,43 +41,43 @@ const DEPTH: u32 = 4;
 /// Windows along a pass.
 const WINDOWS: u64 = 128;
 /// A pass that leaves less than this to go, as a share of where it leads, is the last.
-const SETTLED: f64 = 0.01;
+const REMAINING_GAIN_MIN: f64 = 0.01;
 /// How long a file system may take to pass on what was deleted.
 const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
 
-impl Rung for Overwrite {
-    fn card(&self) -> &'static RungCard {
+impl ReconditionStep for Overwrite {
+    fn descriptor(&self) -> &'static StepDescriptor {
         &FREE
     }
 
-    fn doubt(&self, scene: &Scene<'_>) -> Option<String> {
-        scene.virtual_by().map(|by| {
+    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
+        context.virtual_by().map(|by| {
             format!("it is a virtual disk ({by}), whose image would grow to its full size and stay so")
         })
     }
 
-    fn bytes(&self, scene: &Scene<'_>) -> Option<u64> {
-        let free = scene.free()?;
-        Some((free.end - free.start) * u64::from(scene.options.passes))
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        let free = context.free()?;
+        Some((free.end - free.start) * u64::from(context.options.passes))
     }
 
-    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-        next(scene, done, RungName::Overwrite, &scene.free()?)
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        next(context, done, StepName::Overwrite, &context.free()?)
     }
 }
 
-impl Rung for OverwriteAll {
-    fn card(&self) -> &'static RungCard {
+impl ReconditionStep for OverwriteAll {
+    fn descriptor(&self) -> &'static StepDescriptor {
         &ALL
     }
 
-    fn bytes(&self, scene: &Scene<'_>) -> Option<u64> {
-        Some(scene.evidence.geometry.capacity * u64::from(scene.options.passes))
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        Some(context.evidence.geometry.capacity * u64::from(context.options.passes))
     }
 
-    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-        let whole = 0..scene.evidence.geometry.capacity >> 20 << 20;
-        next(scene, done, RungName::OverwriteAll, &whole)
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        let whole = 0..context.evidence.geometry.capacity >> 20 << 20;
+        next(context, done, StepName::OverwriteAll, &whole)
     }
 }
 
@@ -90,40 +90,43 @@ const PASS: &str = ": pass ";
 
 /// Whether so many passes, at these speeds where they measured any, were enough, by where the speeds lead.
 fn is_enough(passes: usize, speeds: &[f64], most: u32) -> bool {
-    passes >= most as usize || has_settled(speeds)
+    passes >= most as usize || is_steady(speeds)
 }
 
 /// Whether another pass would change little.
-pub(super) fn has_settled(speeds: &[f64]) -> bool {
-    approach(speeds).is_some_and(|found| found.remaining <= SETTLED)
+pub(super) fn is_steady(speeds: &[f64]) -> bool {
+    approach(speeds).is_some_and(|found| found.remaining <= REMAINING_GAIN_MIN)
 }
 
-fn next(scene: &Scene<'_>, done: &Evidence, rung: RungName, space: &Range<u64>) -> Option<Step> {
+fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Range<u64>) -> Option<Step> {
     let count = passes(done).count();
     let speeds: Vec<f64> = passes(done).filter_map(Segment::bytes_per_s).collect();
-    let released = done.sights.len();
-    let release =
-        Step::Look(Look::Release { offset: space.start, bytes: space.end - space.start, wait: RELEASE_WAIT });
+    let released = done.observations.len();
+    let release = Step::Probe(Probe::Release {
+        offset: space.start,
+        bytes: space.end - space.start,
+        wait: RELEASE_WAIT,
+    });
     // What was told of free space goes to other places on a file system that never writes in place, so that each pass begins with none of it.
-    if scene.is_folder() && released < count {
+    if context.is_folder() && released < count {
         return Some(release);
     }
-    if !is_enough(count, &speeds, scene.options.passes) {
-        return Some(Step::Run(pass(rung, count + 1, space)));
+    if !is_enough(count, &speeds, context.options.passes) {
+        return Some(Step::Run(pass(step, count + 1, space)));
     }
     // A drive that takes TRIM is not left full.
-    if scene.evidence.geometry.trims && released == 0 {
+    if context.evidence.geometry.trims && released == 0 {
         return Some(release);
     }
-    rest(scene, done, rung)
+    rest(context, done, step)
 }
 
-fn pass(rung: RungName, number: usize, space: &Range<u64>) -> Workload {
-    let place = Place::Forward(Region::bytes(space.clone()));
+fn pass(step: StepName, number: usize, space: &Range<u64>) -> Workload {
+    let place = AccessPattern::Sequential(Region::bytes(space.clone()));
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
     let bytes = space.end - space.start;
     Workload {
-        name: format!("{}{PASS}{number}", rung.text()),
+        name: format!("{}{PASS}{number}", step.text()),
         flush: true,
         window: Some((bytes / WINDOWS).max(BLOCK.into())),
         ..Workload::new("", Until::bytes(bytes), vec![stream])

@@ -6,7 +6,7 @@ use likenew_core::region::Region;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use serde::{Deserialize, Serialize};
 
-use super::rung::RungName;
+use super::recondition_step::StepName;
 use crate::check::CheckOptions;
 use crate::options::options;
 
@@ -33,7 +33,7 @@ impl Erase {
 pub struct ReconditionOptions {
     /// The rung that is taken whatever the diagnosis says; otherwise the first that can help, and the next one where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rung: Option<RungName>,
+    pub step: Option<StepName>,
     /// How often free space is written at most, should its speed go on changing.
     pub passes: u32,
     /// How long the drive is left alone after a rung, to finish what that set off.
@@ -62,7 +62,7 @@ impl Default for ReconditionOptions {
     /// As many passes as DiskTester's users were told to make at most, and half a minute of rest.
     fn default() -> Self {
         Self {
-            rung: None,
+            step: None,
             passes: 8,
             rest: Nanos::from_secs(30),
             free: None,

@@ -4,12 +4,12 @@ mod trial;
 
 use std::ops::Range;
 
-use likenew_core::cure::{Cure, CureEnd, Piece};
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
+use likenew_core::fix::{AddressRange, Fix, FixEnd};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::look::{Look, Seen};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -17,13 +17,18 @@ use likenew_core::until::Until;
 use likenew_core::windows::Cell;
 use likenew_core::workload::{Stream, Workload};
 
-use super::rung::{Rung, RungCard, RungName, Scene, ends, looked, rest, was_cured};
-use trial::{Trial, trial, without};
+use super::recondition_step::{
+    ReconditionStep, StepContext, StepDescriptor, StepName, ends, probe_count, rest, was_fixed,
+};
+use trial::{Trial, subtract, trial};
 
 pub(super) struct Refresh;
 
-const CARD: RungCard =
-    RungCard { does: "write slow old data again", doing: "writing old data again", destroys: "nothing" };
+const DESCRIPTOR: StepDescriptor = StepDescriptor {
+    action_text: "write slow old data again",
+    doing: "writing old data again",
+    destroys: "nothing",
+};
 
 const SURVEY: &str = "survey";
 /// Small reads one at a time show best what is read more than once: read ahead and side by side, it hides behind the link.
@@ -37,67 +42,70 @@ const SLOW: f64 = 1.5;
 /// A file is slow that is read in order at less than this share of what fresh data does.
 const FILE_SLOW: f64 = 0.75;
 /// What is written again before anybody is asked whether to go on.
-const AT_ONCE: u64 = 1 << 30;
+const REFRESH_BATCH_BYTES: u64 = 1 << 30;
 
-impl Rung for Refresh {
-    fn card(&self) -> &'static RungCard {
-        &CARD
+impl ReconditionStep for Refresh {
+    fn descriptor(&self) -> &'static StepDescriptor {
+        &DESCRIPTOR
     }
 
     /// Of a folder nobody has to be asked.
-    fn doubt(&self, scene: &Scene<'_>) -> Option<String> {
-        let is_device = scene.evidence.identity.kind == Kind::Device;
+    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
+        let is_device = context.evidence.identity.kind == Kind::Device;
         is_device.then(|| "somebody has to agree that it is written to, by what it is known by".into())
     }
 
-    fn bytes(&self, scene: &Scene<'_>) -> Option<u64> {
-        if scene.is_folder() {
-            return scene.facts?.file_system.as_ref()?.used_bytes.get();
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        if context.is_folder() {
+            return context.facts?.file_system.as_ref()?.used_bytes.get();
         }
-        let used = scene.in_use();
+        let used = context.in_use();
         Some(used.end - used.start)
     }
 
-    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-        if scene.is_folder() {
-            return files(scene, done);
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        if context.is_folder() {
+            return files(context, done);
         }
         let Some(survey) = done.segments.first() else {
-            return Some(Step::Run(survey(&scene.in_use())));
+            return Some(Step::Run(survey(&context.in_use())));
         };
-        let has_failed = |seen: &Seen| matches!(seen, Seen::Cured(cured) if cured.end == CureEnd::Failed);
-        if done.sights.iter().any(|sight| has_failed(&sight.seen)) {
-            return rest(scene, done, RungName::Refresh);
+        let has_failed = |result: &ProbeResult| matches!(result, ProbeResult::FixReport(report) if report.end == FixEnd::Failed);
+        if done.observations.iter().any(|observation| has_failed(&observation.result)) {
+            return rest(context, done, StepName::Refresh);
         }
-        let windows = windows(survey, &scene.in_use());
-        let (pieces, tried) = match scene.fresh_small_ns {
+        let windows = windows(survey, &context.in_use());
+        let (pieces, attempted_pieces) = match context.fresh_small_ns {
             // Nobody knows before how much of it is slow.
-            _ if survey.was_rehearsed() => (vec![whole(&scene.in_use())], 0),
+            _ if survey.is_dry_run() => (vec![whole_piece(&context.in_use())], 0),
             Some(fresh) => (slow_pieces(&windows, SLOW * fresh), 0),
             None => match trial(&windows, &done.segments, ends(done))? {
-                Trial::Next(step) => return Some(*step),
-                Trial::InVain => return rest(scene, done, RungName::Refresh),
-                Trial::Fresh { latency_ns, tried } => {
+                Trial::Untested(step) => return Some(*step),
+                Trial::NoGain => return rest(context, done, StepName::Refresh),
+                Trial::Fresh { latency_ns, attempted_pieces } => {
                     let slow = slow_pieces(&windows, SLOW * latency_ns);
-                    (tried.iter().fold(slow, |slow, part| without(&slow, *part)), tried.len())
+                    (
+                        attempted_pieces.iter().fold(slow, |slow, part| subtract(&slow, *part)),
+                        attempted_pieces.len(),
+                    )
                 }
             },
         };
-        let mut left = portions(&pieces).skip(looked(done).saturating_sub(tried));
+        let mut left = portions(&pieces).skip(probe_count(done).saturating_sub(attempted_pieces));
         match left.next() {
-            Some(pieces) => Some(Step::Look(Look::Cure(Cure::Refresh { pieces }))),
-            None => rest(scene, done, RungName::Refresh).filter(|_| was_cured(done)),
+            Some(pieces) => Some(Step::Probe(Probe::Fix(Fix::Refresh { pieces }))),
+            None => rest(context, done, StepName::Refresh).filter(|_| was_fixed(done)),
         }
     }
 }
 
 /// Files are looked for and measured as they are written.
-fn files(scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-    if looked(done) == 0 {
-        let slower_than_bytes_per_s = FILE_SLOW * scene.fresh_bytes_per_s?;
-        return Some(Step::Look(Look::Cure(Cure::RefreshFiles { slower_than_bytes_per_s })));
+fn files(context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+    if probe_count(done) == 0 {
+        let slower_than_bytes_per_s = FILE_SLOW * context.fresh_bytes_per_s?;
+        return Some(Step::Probe(Probe::Fix(Fix::RefreshFiles { slower_than_bytes_per_s })));
     }
-    rest(scene, done, RungName::Refresh).filter(|_| was_cured(done))
+    rest(context, done, StepName::Refresh).filter(|_| was_fixed(done))
 }
 
 /// Bytes of addresses in a window.
@@ -111,10 +119,10 @@ fn survey(used: &Range<u64>) -> Workload {
 }
 
 fn reads(name: &str, used: &Range<u64>, step: u64) -> Workload {
-    let place = Place::Strided { region: Region::bytes(used.clone()), step };
+    let place = AccessPattern::Strided { region: Region::bytes(used.clone()), step };
     let stream = Stream::closed(Mix::Only(Op::Read), BLOCK, place, 1, DataClass::Random);
     Workload {
-        name: RungName::Refresh.step(name),
+        name: StepName::Refresh.step(name),
         window: Some(PER_WINDOW * u64::from(BLOCK)),
         ..Workload::new("", Until::ops(((used.end - used.start) / step).max(1)), vec![stream])
     }
@@ -129,13 +137,13 @@ struct Window {
 }
 
 impl Window {
-    fn overlaps(&self, piece: Piece) -> bool {
+    fn overlaps(&self, piece: AddressRange) -> bool {
         self.offset < piece.offset + piece.bytes && piece.offset < self.offset + self.bytes
     }
 }
 
-fn whole(used: &Range<u64>) -> Piece {
-    Piece { offset: used.start, bytes: used.end - used.start }
+fn whole_piece(used: &Range<u64>) -> AddressRange {
+    AddressRange { offset: used.start, bytes: used.end - used.start }
 }
 
 /// What was read, in order.
@@ -161,30 +169,30 @@ fn latency_ns(cell: &Cell) -> Option<f64> {
 }
 
 /// Windows whose reads take longer than this, neighbours joined.
-fn slow_pieces(windows: &[Window], longer_than_ns: f64) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+fn slow_pieces(windows: &[Window], longer_than_ns: f64) -> Vec<AddressRange> {
+    let mut pieces: Vec<AddressRange> = Vec::new();
     for Window { offset, bytes, .. } in windows.iter().filter(|window| window.latency_ns > longer_than_ns) {
         match pieces.last_mut() {
             Some(last) if last.offset + last.bytes == *offset => last.bytes += bytes,
-            _ => pieces.push(Piece { offset: *offset, bytes: *bytes }),
+            _ => pieces.push(AddressRange { offset: *offset, bytes: *bytes }),
         }
     }
     pieces
 }
 
 /// The same pieces in portions of so much at most.
-fn portions(pieces: &[Piece]) -> impl Iterator<Item = Vec<Piece>> {
-    let mut all: Vec<Vec<Piece>> = Vec::new();
+fn portions(pieces: &[AddressRange]) -> impl Iterator<Item = Vec<AddressRange>> {
+    let mut all: Vec<Vec<AddressRange>> = Vec::new();
     let mut room = 0;
     for piece in pieces {
         let (mut offset, end) = (piece.offset, piece.offset + piece.bytes);
         while offset < end {
             if room == 0 {
                 all.push(Vec::new());
-                room = AT_ONCE;
+                room = REFRESH_BATCH_BYTES;
             }
             let bytes = room.min(end - offset);
-            all.last_mut().expect("one was just begun").push(Piece { offset, bytes });
+            all.last_mut().expect("one was just begun").push(AddressRange { offset, bytes });
             (offset, room) = (offset + bytes, room - bytes);
         }
     }
@@ -211,15 +219,15 @@ mod tests {
     #[test]
     fn portions_hold_every_byte_once_and_are_never_too_large() {
         let pieces = [
-            Piece { offset: 0, bytes: AT_ONCE - 1 },
-            Piece { offset: 2 * AT_ONCE, bytes: 5 },
-            Piece { offset: 4 * AT_ONCE, bytes: 2 * AT_ONCE },
+            AddressRange { offset: 0, bytes: REFRESH_BATCH_BYTES - 1 },
+            AddressRange { offset: 2 * REFRESH_BATCH_BYTES, bytes: 5 },
+            AddressRange { offset: 4 * REFRESH_BATCH_BYTES, bytes: 2 * REFRESH_BATCH_BYTES },
         ];
-        let all: Vec<Vec<Piece>> = portions(&pieces).collect();
+        let all: Vec<Vec<AddressRange>> = portions(&pieces).collect();
         let sizes: Vec<u64> =
             all.iter().map(|portion| portion.iter().map(|piece| piece.bytes).sum()).collect();
-        assert_eq!(sizes, [AT_ONCE, AT_ONCE, AT_ONCE, 4]);
-        assert_eq!(all[0][1], Piece { offset: 2 * AT_ONCE, bytes: 1 });
+        assert_eq!(sizes, [REFRESH_BATCH_BYTES, REFRESH_BATCH_BYTES, REFRESH_BATCH_BYTES, 4]);
+        assert_eq!(all[0][1], AddressRange { offset: 2 * REFRESH_BATCH_BYTES, bytes: 1 });
         assert_eq!(portions(&[]).count(), 0);
     }
 }

@@ -1,35 +1,35 @@
 //! The evidence of a recondition, taken apart: checks, and rungs between them.
 
-use likenew_core::cure::{Cure, CureEnd};
+use likenew_core::fix::{Fix, FixEnd};
 use likenew_core::io::Op;
-use likenew_core::look::{Look, Seen, Sight};
-use likenew_core::procedure::{Evidence, Past};
+use likenew_core::probe::{Observation, Probe, ProbeResult};
+use likenew_core::procedure::{Evidence, PastStep};
 use likenew_core::segment::Segment;
 
-use super::rung::RungName;
+use super::recondition_step::StepName;
 
 /// A part of the evidence, as if it were all.
 pub(super) enum Stage {
     /// A check. Several of one run are asked the same.
     Check(Evidence),
     /// What a rung has done.
-    Rung(RungName, Evidence),
+    ReconditionStep(StepName, Evidence),
 }
 
 impl Stage {
     fn evidence_mut(&mut self) -> &mut Evidence {
         match self {
-            Self::Check(own) | Self::Rung(_, own) => own,
+            Self::Check(evidence) | Self::ReconditionStep(_, evidence) => evidence,
         }
     }
 
-    fn is_rung(&self, name: RungName) -> bool {
-        matches!(self, Self::Rung(of, _) if *of == name)
+    fn is_step(&self, name: StepName) -> bool {
+        matches!(self, Self::ReconditionStep(of, _) if *of == name)
     }
 }
 
 /// Nothing yet of the same plan on the same drive.
-pub(super) fn nothing_of(evidence: &Evidence) -> Evidence {
+pub(super) fn empty_evidence(evidence: &Evidence) -> Evidence {
     Evidence::new(evidence.plan.clone(), evidence.identity.clone(), evidence.geometry.clone())
 }
 
@@ -37,31 +37,34 @@ pub(super) fn nothing_of(evidence: &Evidence) -> Evidence {
 pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
     // What stood against each step was looked at before anything; the first check knows it, too.
-    let mut outlook: Option<Sight> = None;
-    for past in evidence.past() {
-        match past {
-            Past::Sight(sight) if stages.is_empty() && sight.look == Look::Outlook => {
-                outlook = Some(sight.clone());
+    let mut feasibility: Option<Observation> = None;
+    for past_step in evidence.history() {
+        match past_step {
+            PastStep::Observation(observation)
+                if stages.is_empty() && observation.probe == Probe::Feasibility =>
+            {
+                feasibility = Some(observation.clone());
                 continue;
             }
             _ => {}
         }
-        let begins_check = matches!(past, Past::Sight(sight) if sight.look == Look::Facts);
-        match (stages.last(), RungName::of(past)) {
-            (Some(last), Some(name)) if last.is_rung(name) => {}
-            (_, Some(name)) => stages.push(Stage::Rung(name, nothing_of(evidence))),
+        let begins_check =
+            matches!(past_step, PastStep::Observation(observation) if observation.probe == Probe::Facts);
+        match (stages.last(), StepName::from_past(past_step)) {
+            (Some(last), Some(name)) if last.is_step(name) => {}
+            (_, Some(name)) => stages.push(Stage::ReconditionStep(name, empty_evidence(evidence))),
             (Some(Stage::Check(_)), None) => {}
-            (Some(Stage::Rung(..)), None) if !begins_check => {}
-            (_, None) => stages.push(Stage::Check(nothing_of(evidence))),
+            (Some(Stage::ReconditionStep(..)), None) if !begins_check => {}
+            (_, None) => stages.push(Stage::Check(empty_evidence(evidence))),
         }
-        let own = stages.last_mut().expect("one was just begun").evidence_mut();
-        own.sights.extend(outlook.take());
-        match past {
-            Past::Segment(segment) => own.segments.push(segment.clone()),
-            Past::Sight(sight) => {
-                let mut sight = sight.clone();
-                sight.after = own.segments.len();
-                own.sights.push(sight);
+        let part = stages.last_mut().expect("one was just begun").evidence_mut();
+        part.observations.extend(feasibility.take());
+        match past_step {
+            PastStep::Segment(segment) => part.segments.push(segment.clone()),
+            PastStep::Observation(observation) => {
+                let mut observation = observation.clone();
+                observation.after = part.segments.len();
+                part.observations.push(observation);
             }
         }
     }
@@ -70,24 +73,24 @@ pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
 
 /// Whether a rung has done anything to the drive: written to it, or told it of something. What was refused or has found nothing to do changes nothing,
 /// whatever is measured afterwards.
-pub(super) fn has_done(rung: &Evidence) -> bool {
+pub(super) fn has_run(step: &Evidence) -> bool {
     let has_written = |segment: &Segment| segment.bytes(Op::Write) + segment.bytes(Op::Trim) > 0;
-    let has_cured = |sight: &Sight| match (&sight.look, &sight.seen) {
-        (Look::Cure(Cure::Refresh { .. } | Cure::RefreshFiles { .. }), Seen::Cured(cured)) => {
-            cured.bytes_written > 0
+    let has_cured = |observation: &Observation| match (&observation.probe, &observation.result) {
+        (Probe::Fix(Fix::Refresh { .. } | Fix::RefreshFiles { .. }), ProbeResult::FixReport(report)) => {
+            report.bytes_written > 0
         }
         // A format tells of no bytes.
-        (Look::Cure(Cure::Format { .. }), Seen::Cured(cured)) => cured.end == CureEnd::Complete,
-        (_, Seen::Cured(cured)) => cured.bytes > 0 || cured.bytes_written > 0,
+        (Probe::Fix(Fix::Format { .. }), ProbeResult::FixReport(report)) => report.end == FixEnd::Complete,
+        (_, ProbeResult::FixReport(report)) => report.bytes > 0 || report.bytes_written > 0,
         _ => false,
     };
-    rung.segments.iter().any(has_written) || rung.sights.iter().any(has_cured)
+    step.segments.iter().any(has_written) || step.observations.iter().any(has_cured)
 }
 
 /// Why a rung was refused.
-pub(super) fn refusal(rung: &Evidence) -> Option<&str> {
-    rung.sights.iter().find_map(|sight| match (&sight.look, &sight.seen) {
-        (Look::Cure(_), Seen::Unknown(why)) => Some(why.as_str()),
+pub(super) fn refusal(step: &Evidence) -> Option<&str> {
+    step.observations.iter().find_map(|observation| match (&observation.probe, &observation.result) {
+        (Probe::Fix(_), ProbeResult::Unknown(reason)) => Some(reason.as_str()),
         _ => None,
     })
 }

@@ -1,32 +1,34 @@
 //! The gentlest rung: the drive is told what is free, as fstrim does it.
 
-use likenew_core::cure::Cure;
-use likenew_core::look::Look;
+use likenew_core::fix::Fix;
+use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Step};
 
-use super::rung::{Rung, RungCard, RungName, Scene, looked, rest, was_cured};
+use super::recondition_step::{
+    ReconditionStep, StepContext, StepDescriptor, StepName, probe_count, rest, was_fixed,
+};
 
 pub(super) struct TrimFree;
 
-const CARD: RungCard = RungCard {
-    does: "tell the drive what is free",
+const DESCRIPTOR: StepDescriptor = StepDescriptor {
+    action_text: "tell the drive what is free",
     doing: "telling the drive what is free",
     destroys: "what was deleted",
 };
 
-impl Rung for TrimFree {
-    fn card(&self) -> &'static RungCard {
-        &CARD
+impl ReconditionStep for TrimFree {
+    fn descriptor(&self) -> &'static StepDescriptor {
+        &DESCRIPTOR
     }
 
-    fn bytes(&self, _scene: &Scene<'_>) -> Option<u64> {
+    fn bytes(&self, _scene: &StepContext<'_>) -> Option<u64> {
         Some(0)
     }
 
-    fn next(&self, scene: &Scene<'_>, done: &Evidence) -> Option<Step> {
-        if looked(done) == 0 {
-            return Some(Step::Look(Look::Cure(Cure::TrimFree)));
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        if probe_count(done) == 0 {
+            return Some(Step::Probe(Probe::Fix(Fix::TrimFree)));
         }
-        rest(scene, done, RungName::Trim).filter(|_| was_cured(done))
+        rest(context, done, StepName::Trim).filter(|_| was_fixed(done))
     }
 }

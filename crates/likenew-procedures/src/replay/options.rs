@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use likenew_core::io::DataClass;
-use likenew_core::recorded::Fit;
+use likenew_core::replay_spec::Fit;
 use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct ReplayOptions {
     #[serde(default)]
     pub mode: ReplayMode,
     /// Recorded time over the target's.
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     pub speed: f64,
     /// Times in which nothing was in flight are cut to this.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
@@ -45,7 +45,7 @@ pub struct ReplayOptions {
     #[serde(default)]
     pub reads_only: bool,
     /// Whether what the recording touches is written once beforehand, where the target may be written.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub prepare: bool,
     /// What is written.
     #[serde(default = "random")]
@@ -61,7 +61,7 @@ pub struct ReplayOptions {
     pub summary: Option<TraceSummary>,
 }
 
-fn one() -> f64 {
+fn default_one() -> f64 {
     1.0
 }
 
@@ -73,7 +73,7 @@ fn depth() -> u32 {
     256
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -124,13 +124,13 @@ impl ReplayOptions {
             format: None,
             volume: None,
             mode: ReplayMode::default(),
-            speed: one(),
+            speed: default_one(),
             idle_max: None,
             depth: depth(),
             fit: Fit::default(),
             span: None,
             reads_only: false,
-            prepare: yes(),
+            prepare: default_true(),
             data: random(),
             passes: one_pass(),
             time: None,

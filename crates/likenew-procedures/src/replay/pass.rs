@@ -1,7 +1,7 @@
 //! One time that a recording was replayed.
 
 use likenew_core::recorder::Stop;
-use likenew_core::replayed::{Both, Replayed};
+use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::segment::Segment;
 use serde::Serialize;
 
@@ -10,16 +10,17 @@ pub(super) struct Pass<'a> {
     /// From 1.
     pub(super) number: usize,
     pub(super) segment: &'a Segment,
-    pub(super) replayed: &'a Replayed,
+    pub(super) replay_record: &'a ReplayRecord,
 }
 
 /// Those that came to their end and did not fail; the only one that did not, where there is no other.
 pub(super) fn passes(segments: &[Segment]) -> Vec<Pass<'_>> {
     let measured = segments.iter().filter(|segment| segment.measurement_error().is_none());
-    let all = measured.filter_map(|segment| Some((segment, segment.replayed.as_ref()?)));
-    let all = all.filter(|(_, replayed)| replayed.ios > 0).enumerate();
-    let mut passes: Vec<Pass<'_>> =
-        all.map(|(index, (segment, replayed))| Pass { number: index + 1, segment, replayed }).collect();
+    let all = measured.filter_map(|segment| Some((segment, segment.replay_record.as_ref()?)));
+    let all = all.filter(|(_, replay_record)| replay_record.ios > 0).enumerate();
+    let mut passes: Vec<Pass<'_>> = all
+        .map(|(index, (segment, replay_record))| Pass { number: index + 1, segment, replay_record })
+        .collect();
     if passes.iter().any(Pass::is_whole) {
         passes.retain(Pass::is_whole);
     }
@@ -62,43 +63,44 @@ impl Pass<'_> {
 
     /// Sum of all latencies here, whether the recording knows theirs or not.
     pub(super) fn waiting_here(&self) -> u64 {
-        self.replayed.tallies.iter().map(|tally| tally.latency_ns_sum).sum()
+        self.replay_record.tallies.iter().map(|tally| tally.latency_ns_sum).sum()
     }
 
     pub(super) fn row(&self, several: bool) -> DayRow {
-        let (waiting, busy) = (self.replayed.waiting(), self.replayed.busy);
-        let known = |both: Both| (both.there_ns > 0).then_some(both.there_ns);
+        let (waiting, busy) = (self.replay_record.waiting(), self.replay_record.busy);
+        let known = |both: ReplayPair| (both.recorded_ns > 0).then_some(both.recorded_ns);
         DayRow {
             pass: several.then_some(self.number),
-            ios: self.replayed.ios,
-            bytes: self.replayed.bytes(),
+            ios: self.replay_record.ios,
+            bytes: self.replay_record.bytes(),
             waiting_ns: self.waiting_here(),
             recorded_waiting_ns: known(waiting),
             saved_percent: waiting.saved_percent(),
-            busy_ns: busy.here_ns,
+            busy_ns: busy.replayed_ns,
             recorded_busy_ns: known(busy),
             busy_saved_percent: busy.saved_percent(),
             elapsed_ns: self.segment.elapsed().0,
-            recorded_elapsed_ns: self.replayed.elapsed_there.0,
+            recorded_elapsed_ns: self.replay_record.recorded_elapsed.0,
         }
     }
 
     /// How late the I/Os left; nothing where the pace asks for no time.
     pub(super) fn timing(&self, several: bool) -> Option<TimingRow> {
-        let Replayed { late, late_ns_sum, held_ns_sum, .. } = self.replayed;
-        (late.count() > 0).then(|| TimingRow {
+        let ReplayRecord { lateness, lateness_ns_sum, throttled_ns_sum, .. } = self.replay_record;
+        (lateness.count() > 0).then(|| TimingRow {
             pass: several.then_some(self.number),
-            ios: late.count(),
-            late_ns_mean: *late_ns_sum as f64 / late.count() as f64,
-            late_ns_p50: late.quantile(0.5).0,
-            late_ns_p99: late.quantile(0.99).0,
-            late_ns_max: late.max().0,
-            held_percent: (*late_ns_sum > 0).then(|| *held_ns_sum as f64 / *late_ns_sum as f64 * 100.0),
+            ios: lateness.count(),
+            late_ns_mean: *lateness_ns_sum as f64 / lateness.count() as f64,
+            late_ns_p50: lateness.quantile(0.5).0,
+            late_ns_p99: lateness.quantile(0.99).0,
+            late_ns_max: lateness.max().0,
+            held_percent: (*lateness_ns_sum > 0)
+                .then(|| *throttled_ns_sum as f64 / *lateness_ns_sum as f64 * 100.0),
         })
     }
 
     /// Lateness that is not the target's doing, in nanoseconds.
-    pub(super) fn own_lateness(&self) -> u64 {
-        self.replayed.late_ns_sum - self.replayed.held_ns_sum
+    pub(super) fn instrument_lateness(&self) -> u64 {
+        self.replay_record.lateness_ns_sum - self.replay_record.throttled_ns_sum
     }
 }

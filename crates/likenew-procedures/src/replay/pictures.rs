@@ -17,11 +17,11 @@ pub(super) fn day(passes: &[Pass<'_>]) -> Series {
     let mut here: Option<Windows> = None;
     for pass in passes {
         match &mut here {
-            Some(all) => all.merge(pass.replayed.day_here.clone()),
-            None => here = Some(pass.replayed.day_here.clone()),
+            Some(all) => all.merge(pass.replay_record.replayed_windows.clone()),
+            None => here = Some(pass.replay_record.replayed_windows.clone()),
         }
     }
-    let there = passes.first().map(|pass| pass.replayed.day_there.clone());
+    let there = passes.first().map(|pass| pass.replay_record.recorded_windows.clone());
     let lines = [("here", here), ("recorded", there)].into_iter().filter_map(|(name, windows)| {
         let points = means(&windows?);
         (!points.is_empty()).then(|| Line::new(name, points))
@@ -52,8 +52,8 @@ pub(super) fn applications(passes: &[Pass<'_>], names: &[String]) -> Series {
         Line::new(name, points)
     };
     let mut lines = vec![line("here", &|at| applications[at].waiting_here as f64)];
-    if applications.iter().any(|of| of.waiting.there_ns > 0) {
-        lines.push(line("recorded", &|at| applications[at].waiting.there_ns as f64));
+    if applications.iter().any(|of| of.waiting.recorded_ns > 0) {
+        lines.push(line("recorded", &|at| applications[at].waiting.recorded_ns as f64));
     }
     Series::new("Who waited how long?", Shape::Bars, axis("application", ""), axis("waiting", "ns"))
         .categories(applications.iter().map(|of| of.name.clone()))

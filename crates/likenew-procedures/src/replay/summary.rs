@@ -1,7 +1,7 @@
 //! What a recording holds, found in one pass and in constant memory before anything is measured.
 
 use likenew_core::io::Op;
-use likenew_core::recorded::{Expected, Recorded};
+use likenew_core::replay_spec::{ReplaySpec, TraceTotals};
 use likenew_core::trace::TraceSource;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub struct TraceSummary {
     pub elapsed: Nanos,
     /// What pauses longer than was asked for have too much.
     #[serde(with = "duration_text")]
-    pub cut: Nanos,
+    pub idle_cut: Nanos,
     /// What pauses come to, before anything is cut.
     #[serde(with = "duration_text")]
     pub pauses: Nanos,
@@ -57,7 +57,7 @@ impl TraceSummary {
     ///
     /// # Errors
     /// The recording's: what is wrong with it, and where.
-    pub fn of(source: &mut dyn TraceSource, idle_max: Option<Nanos>) -> Result<Self, String> {
+    pub fn read(source: &mut dyn TraceSource, idle_max: Option<Nanos>) -> Result<Self, String> {
         let mut summary = Self::default();
         let (mut counts, mut quiet_since): (Vec<u64>, _) = (Vec::new(), Nanos::ZERO);
         while let Some(io) = source.next_io()? {
@@ -79,7 +79,7 @@ impl TraceSummary {
             summary.ends += u64::from(io.latency.is_some());
             let pause = io.at.since(quiet_since);
             summary.pauses += pause;
-            summary.cut += pause.since(idle_max.unwrap_or(Nanos::NEVER));
+            summary.idle_cut += pause.since(idle_max.unwrap_or(Nanos::NEVER));
             quiet_since = quiet_since.max(io.at + io.latency.unwrap_or_default());
             let application = usize::from(io.application);
             if application >= counts.len() {
@@ -89,18 +89,18 @@ impl TraceSummary {
         }
         summary.elapsed = quiet_since;
         summary.extent_bytes = source.capacity().unwrap_or(0).max(summary.extent_bytes);
-        summary.applications = most(&counts, source.applications());
+        summary.applications = top_applications(&counts, source.applications());
         Ok(summary)
     }
 
     /// I/Os that a replay carries out.
-    pub fn carried_out(&self, reads_only: bool) -> u64 {
+    pub fn replayed_ios(&self, reads_only: bool) -> u64 {
         if reads_only { self.reads } else { self.reads + self.writes + self.trims + self.flushes }
     }
 
     /// Pauses that are left in a replay of this mode.
     pub fn pauses(&self, mode: ReplayMode) -> Nanos {
-        if mode == ReplayMode::Fast { Nanos::ZERO } else { self.pauses.since(self.cut) }
+        if mode == ReplayMode::Fast { Nanos::ZERO } else { self.pauses.since(self.idle_cut) }
     }
 
     /// Whether it changes what a drive holds.
@@ -108,10 +108,10 @@ impl TraceSummary {
         self.writes + self.trims > 0
     }
 
-    pub(super) fn expected(&self, reads_only: bool, speed: Option<f64>) -> Expected {
-        let clocked = |speed: f64| Nanos((self.elapsed.since(self.cut).0 as f64 / speed) as u64);
-        Expected {
-            ios: self.carried_out(reads_only),
+    pub(super) fn trace_totals(&self, reads_only: bool, speed: Option<f64>) -> TraceTotals {
+        let clocked = |speed: f64| Nanos((self.elapsed.since(self.idle_cut).0 as f64 / speed) as u64);
+        TraceTotals {
+            ios: self.replayed_ios(reads_only),
             read_bytes: self.read_bytes,
             written_bytes: if reads_only { 0 } else { self.written_bytes },
             trims: if reads_only { 0 } else { self.trims },
@@ -121,9 +121,9 @@ impl TraceSummary {
 }
 
 /// The names that have most, most first; of equals the one that came first.
-fn most(counts: &[u64], names: &[String]) -> Vec<String> {
+fn top_applications(counts: &[u64], names: &[String]) -> Vec<String> {
     let mut named: Vec<(u64, &String)> =
         counts.iter().copied().zip(names).filter(|(count, name)| *count > 0 && !name.is_empty()).collect();
     named.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    named.into_iter().take(Recorded::APPLICATIONS_MAX).map(|(_, name)| name.clone()).collect()
+    named.into_iter().take(ReplaySpec::APPLICATIONS_MAX).map(|(_, name)| name.clone()).collect()
 }

@@ -1,7 +1,7 @@
 //! The tables of a replay.
 
 use likenew_core::io::Op;
-use likenew_core::replayed::{Both, Replayed};
+use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::tally::Latencies;
 use likenew_core::verdict::Row;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::pass::Pass;
 use crate::rows::row;
 
 /// What stands for the applications that are not told apart.
-const OTHERS: &str = "(others)";
+const OTHER_APPLICATIONS: &str = "(others)";
 
 /// What one application came to: a pass, on average.
 pub(super) struct Application {
@@ -18,10 +18,10 @@ pub(super) struct Application {
     pub(super) ios: u64,
     pub(super) bytes: u64,
     /// Sums over all of its I/Os whose latency is known on both sides.
-    pub(super) waiting: Both,
+    pub(super) waiting: ReplayPair,
     /// The same of all its I/Os, here.
     pub(super) waiting_here: u64,
-    pub(super) busy: Both,
+    pub(super) busy: ReplayPair,
 }
 
 #[derive(Serialize)]
@@ -40,36 +40,43 @@ struct ApplicationRow<'a> {
 /// What each application came to, who waited longest in the recording first.
 pub(super) fn of_applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Application> {
     let count = passes.len().max(1) as u64;
-    let mean = |both: Both| Both { here_ns: both.here_ns / count, there_ns: both.there_ns / count };
+    let mean = |both: ReplayPair| ReplayPair {
+        replayed_ns: both.replayed_ns / count,
+        recorded_ns: both.recorded_ns / count,
+    };
     let of = |stream: usize| {
         let tallies = || {
-            passes.iter().flat_map(|pass| &pass.replayed.tallies).filter(|t| usize::from(t.stream) == stream)
+            passes
+                .iter()
+                .flat_map(|pass| &pass.replay_record.tallies)
+                .filter(|t| usize::from(t.stream) == stream)
         };
         let busy = passes
             .iter()
-            .flat_map(|pass| &pass.replayed.streams)
+            .flat_map(|pass| &pass.replay_record.streams)
             .filter(|of| usize::from(of.stream) == stream);
         Application {
             name: name_of(stream, names),
             ios: tallies().map(|tally| tally.ios).sum::<u64>() / count,
             bytes: tallies().map(|tally| tally.bytes).sum::<u64>() / count,
-            waiting: mean(tallies().fold(Both::default(), |sum, tally| sum.plus(tally.waiting))),
+            waiting: mean(tallies().fold(ReplayPair::default(), |sum, tally| sum.plus(tally.waiting))),
             waiting_here: tallies().map(|tally| tally.latency_ns_sum).sum::<u64>() / count,
-            busy: mean(busy.fold(Both::default(), |sum, of| sum.plus(of.busy))),
+            busy: mean(busy.fold(ReplayPair::default(), |sum, of| sum.plus(of.busy))),
         }
     };
     let mut applications: Vec<Application> = (0..=names.len()).map(of).filter(|of| of.ios > 0).collect();
-    applications.sort_by_key(|of| std::cmp::Reverse((of.waiting.there_ns, of.waiting_here)));
+    applications.sort_by_key(|of| std::cmp::Reverse((of.waiting.recorded_ns, of.waiting_here)));
     applications
 }
 
 fn name_of(stream: usize, names: &[String]) -> String {
     let named = stream.checked_sub(1).and_then(|index| names.get(index));
-    named.map_or_else(|| if names.is_empty() { "(all)" } else { OTHERS }.to_owned(), String::clone)
+    named
+        .map_or_else(|| if names.is_empty() { "(all)" } else { OTHER_APPLICATIONS }.to_owned(), String::clone)
 }
 
 pub(super) fn applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
-    let known = |both: Both| (both.there_ns > 0).then_some(both.there_ns);
+    let known = |both: ReplayPair| (both.recorded_ns > 0).then_some(both.recorded_ns);
     let applications = of_applications(passes, names);
     let rows = applications.iter().map(|of| {
         row(ApplicationRow {
@@ -79,7 +86,7 @@ pub(super) fn applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
             waiting_ns: of.waiting_here,
             recorded_waiting_ns: known(of.waiting),
             saved_percent: of.waiting.saved_percent(),
-            busy_ns: of.busy.here_ns,
+            busy_ns: of.busy.replayed_ns,
             recorded_busy_ns: known(of.busy),
             busy_saved_percent: of.busy.saved_percent(),
         })
@@ -100,12 +107,13 @@ struct LatencyRow {
 
 /// Latencies here and there, all passes together.
 pub(super) fn latencies(passes: &[Pass<'_>]) -> Vec<Row> {
-    let together = |of: fn(&Replayed) -> &Latencies| {
+    let together = |of: fn(&ReplayRecord) -> &Latencies| {
         let mut all = Latencies::default();
-        passes.iter().for_each(|pass| all.merge(of(pass.replayed)));
+        passes.iter().for_each(|pass| all.merge(of(pass.replay_record)));
         all
     };
-    let sides = [("here", together(|of| &of.here)), ("recorded", together(|of| &of.there))];
+    let sides =
+        [("here", together(|of| &of.replay_latency)), ("recorded", together(|of| &of.recording_latency))];
     let known = sides.into_iter().filter(|(_, latencies)| latencies.count() > 0);
     let rows = known.map(|(side, latencies)| {
         let at = |share| latencies.quantile(share).0;
@@ -135,9 +143,9 @@ struct WaitRow {
 
 /// The longest waits of all passes, longest first.
 pub(super) fn longest(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
-    let mut waits: Vec<_> = passes.iter().flat_map(|pass| &pass.replayed.longest).collect();
+    let mut waits: Vec<_> = passes.iter().flat_map(|pass| &pass.replay_record.longest).collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.latency));
-    let rows = waits.into_iter().take(Replayed::LONGEST_MAX).map(|wait| {
+    let rows = waits.into_iter().take(ReplayRecord::LONGEST_MAX).map(|wait| {
         row(WaitRow {
             application: name_of(wait.stream.into(), names),
             op: wait.op,
@@ -145,7 +153,7 @@ pub(super) fn longest(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
             bytes: wait.length,
             at_ns: wait.at.0,
             latency_ns: wait.latency.0,
-            recorded_latency_ns: wait.recorded.map(|latency| latency.0),
+            recorded_latency_ns: wait.recorded_latency.map(|latency| latency.0),
         })
     });
     rows.collect()

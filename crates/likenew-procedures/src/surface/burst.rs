@@ -6,7 +6,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{amount, rate, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
 
-use super::access::Figure;
+use super::access::AccessMetric;
 use super::curve::Curve;
 use super::surface_options::SurfaceOptions;
 
@@ -25,12 +25,12 @@ pub(super) fn verdict(burst: &Segment, curve: &Curve<'_>, options: &SurfaceOptio
     };
     Some(
         Verdict::new(claim, Standing::Holds)
-            .because(format!("{} times the fastest point: {because}", three_digits(times)))
+            .with_evidence(format!("{} times the fastest point: {because}", three_digits(times)))
             .caveat("measured once, over what was moved in one go"),
     )
 }
 
 /// The row of the table.
-pub(super) fn figure(burst: &Segment) -> Option<Figure> {
-    Some(Figure::once("burst rate", "bytes/s", burst.bytes_per_s()?))
+pub(super) fn metric(burst: &Segment) -> Option<AccessMetric> {
+    Some(AccessMetric::once("burst rate", "bytes/s", burst.bytes_per_s()?))
 }

@@ -26,7 +26,7 @@ pub(super) struct Point<'a> {
 pub(super) struct Curve<'a> {
     pub(super) points: Vec<Point<'a>>,
     /// The points that failed: number, addresses, and what became of their I/Os.
-    pub(super) failed: Vec<(usize, Range<u64>, &'a Segment)>,
+    pub(super) failures: Vec<(usize, Range<u64>, &'a Segment)>,
     /// A point that falls below this share of what is expected is slow; `None` where there are too few to tell.
     pub(super) floor: Option<f64>,
     /// An I/O that took as long as this is slow.
@@ -69,7 +69,7 @@ const CONFIDENCE: f64 = 0.95;
 impl<'a> Curve<'a> {
     pub(super) fn new(points: impl Iterator<Item = (Range<u64>, &'a Segment)>, span: u64) -> Self {
         let mut latencies = Latencies::default();
-        let (mut measured, mut failed) = (Vec::new(), Vec::new());
+        let (mut measured, mut failures) = (Vec::new(), Vec::new());
         let ran = points.enumerate().filter(|(_, (_, segment))| segment.total().ios > 0);
         for (index, (range, segment)) in ran {
             match transfer_rate(segment) {
@@ -78,17 +78,17 @@ impl<'a> Curve<'a> {
                     let expected = bytes_per_s;
                     measured.push(Point { number: index + 1, range, segment, bytes_per_s, expected });
                 }
-                None => failed.push((index + 1, range, segment)),
+                None => failures.push((index + 1, range, segment)),
             }
         }
         let mut points: Vec<Point<'a>> = measured;
         let speeds: Vec<f64> = points.iter().map(|point| point.bytes_per_s).collect();
-        let floor = expected(&speeds).and_then(|expected| {
+        let floor = expected_speeds(&speeds).and_then(|expected| {
             points.iter_mut().zip(&expected).for_each(|(point, expected)| point.expected = *expected);
             floor(&shares(&speeds, &expected))
         });
         let latency_limit = Nanos(SLOW.threshold_ns(latencies.quantile(0.5).0));
-        Self { points, failed, floor, latency_limit, span }
+        Self { points, failures, floor, latency_limit, span }
     }
 
     pub(super) fn speeds(&self) -> Vec<f64> {
@@ -128,7 +128,7 @@ pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
     let after_first = segment
         .samples
         .first()
-        .map(|first| (bytes.saturating_sub(first.bytes()), segment.ended.since(first.done)));
+        .map(|first| (bytes.saturating_sub(first.bytes()), segment.ended_at.since(first.done)));
     match after_first {
         Some((bytes, span)) if bytes > 0 && span > Nanos::ZERO => Some(bytes as f64 / span.as_secs_f64()),
         _ => Some(whole),
@@ -139,7 +139,7 @@ pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
 ///
 /// On a disk of even density the bytes of a track, and with them the speed, grow with its radius, and the bytes within
 /// a radius with its square; so the square of the speed is a straight line over addresses. Of a flat curve, too.
-fn expected(speeds: &[f64]) -> Option<Vec<f64>> {
+fn expected_speeds(speeds: &[f64]) -> Option<Vec<f64>> {
     let squares: Vec<f64> = speeds.iter().map(|speed| speed * speed).collect();
     let line = trend(&squares)?;
     let course: Vec<f64> = (0..speeds.len()).map(|index| line.at(index).max(0.0).sqrt()).collect();
@@ -177,7 +177,7 @@ mod tests {
         let mut speeds: Vec<f64> =
             (0..100).map(|index| (14_400.0 - 109.0 * f64::from(index)).sqrt()).collect();
         (40..48).for_each(|index| speeds[index] = 20.0);
-        let expected = expected(&speeds).unwrap();
+        let expected = expected_speeds(&speeds).unwrap();
         let shares = shares(&speeds, &expected);
         let floor = floor(&shares).unwrap();
         let slow: Vec<usize> = (0..100).filter(|index| shares[*index] < floor).collect();
@@ -188,7 +188,7 @@ mod tests {
     fn steps_are_judged_by_neighbours() {
         let mut speeds: Vec<f64> = (0..60).map(|index| if index < 30 { 100.0 } else { 500.0 }).collect();
         speeds[45] = 200.0;
-        let expected = expected(&speeds).unwrap();
+        let expected = expected_speeds(&speeds).unwrap();
         let shares = shares(&speeds, &expected);
         let floor = floor(&shares).unwrap();
         let slow: Vec<usize> = (0..60).filter(|index| shares[*index] < floor).collect();
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn few_points_expect_nothing() {
-        assert_eq!(expected(&[5.0; 7]), None);
-        assert_eq!(expected(&[0.0; 20]).map(|of| shares(&[0.0; 20], &of)), Some(vec![1.0; 20]));
+        assert_eq!(expected_speeds(&[5.0; 7]), None);
+        assert_eq!(expected_speeds(&[0.0; 20]).map(|of| shares(&[0.0; 20], &of)), Some(vec![1.0; 20]));
     }
 }

@@ -85,8 +85,8 @@ impl Ends {
         self.plateaus.iter().map(row).collect()
     }
 
-    /// `arm` says whether the time of an access grows with the way.
-    pub(super) fn verdicts(&self, op: Mix, arm: bool) -> Vec<Verdict> {
+    /// `is_disk` says whether the time of an access grows with the way.
+    pub(super) fn verdicts(&self, op: Mix, is_disk: bool) -> Vec<Verdict> {
         let does = if op == Mix::Only(Op::Write) { "writes" } else { "reads" };
         let (first, last) = (rate(self.first), rate(self.last));
         let ratio = self.first / self.last;
@@ -97,32 +97,32 @@ impl Ends {
                 format!("The speed falls from {first} at the start to {last} at the end."),
                 Standing::Holds,
             );
-            self.because_of_the_fall(verdict, arm)
+            self.with_zone_cause(verdict, is_disk)
         } else if self.ratio.high < 1.0 {
             let claim = format!("The start {does} slower than the end, {first} against {last}.");
-            because_of_age(Verdict::new(claim, Standing::Holds), op)
+            with_age_cause(Verdict::new(claim, Standing::Holds), op)
         } else {
             Verdict::new(format!("The start {does} as fast as the end."), Standing::Undecided)
-                .because(format!("the start has {first}, the end {last}"))
+                .with_evidence(format!("the start has {first}, the end {last}"))
                 .caveat("more points would tell: --points 400")
         };
         let verdict = verdict.estimate(ratio, self.ratio.low, self.ratio.high, "1");
         vec![verdict]
     }
 
-    fn because_of_the_fall(&self, verdict: Verdict, arm: bool) -> Verdict {
-        let verdict = if arm {
-            verdict.because("a hard disk does so by design: its outer tracks come first and hold more")
+    fn with_zone_cause(&self, verdict: Verdict, is_disk: bool) -> Verdict {
+        let verdict = if is_disk {
+            verdict.with_evidence("a hard disk does so by design: its outer tracks come first and hold more")
         } else {
             verdict.caveat("flash has no reason to: something else may have used the drive, or it ran hot")
         };
         match &self.plateaus[..] {
-            [outer, .., inner] => verdict.because(format!(
+            [outer, .., inner] => verdict.with_evidence(format!(
                 "{} plateaus can be told apart, the first {} times as fast as the last",
                 self.plateaus.len(),
                 three_digits(outer.mean / inner.mean)
             )),
-            _ => verdict.because(format!(
+            _ => verdict.with_evidence(format!(
                 "it falls smoothly, as far as {} points can tell: no plateaus stand apart; 1000 may show narrower ones",
                 self.starts.len()
             )),
@@ -131,12 +131,12 @@ impl Ends {
 }
 
 /// Reads alone can not tell old data at the start from nothing at the end.
-fn because_of_age(verdict: Verdict, op: Mix) -> Verdict {
+fn with_age_cause(verdict: Verdict, op: Mix) -> Verdict {
     if op == Mix::Only(Op::Write) {
         return verdict;
     }
     verdict
-        .because("flash reads data slowly that was written long ago, where it has to try again, and the oldest is often at the start")
+        .with_evidence("flash reads data slowly that was written long ago, where it has to try again, and the oldest is often at the start")
         .caveat("addresses that hold nothing are answered without reading any flash, so an empty end looks fast as well")
         .caveat("to tell: write the slow part again and read it once more; what was old is fast then")
 }

@@ -3,7 +3,7 @@
 //! A disk turns evenly, so that each of its tracks takes as long to transfer as any other. How far the arm is from the
 //! outer edge is therefore how long it takes to transfer everything outside: the transfer curve says where the tracks are.
 
-use super::access::Probe;
+use super::access::AccessSample;
 use super::curve::Curve;
 
 /// How far from the first track an address is, as a share of the way to the last.
@@ -37,13 +37,13 @@ impl Tracks {
     }
 
     /// The way of the arm from one address to another, as a share of the way over all of them.
-    pub(super) fn way(&self, from: u64, to: u64) -> f64 {
+    pub(super) fn position(&self, from: u64, to: u64) -> f64 {
         (self.share(to) - self.share(from)).abs()
     }
 
     /// How long the bytes of a probe themselves take, in nanoseconds.
-    pub(super) fn transfer_ns(&self, probe: &Probe) -> f64 {
-        self.way(probe.offset, probe.offset + u64::from(probe.length)) * self.whole_ns
+    pub(super) fn transfer_ns(&self, probe: &AccessSample) -> f64 {
+        self.position(probe.offset, probe.offset + u64::from(probe.length)) * self.whole_ns
     }
 
     fn share(&self, address: u64) -> f64 {

@@ -5,25 +5,25 @@ use likenew_core::mix::Mix;
 use likenew_core::units::{amount, rate};
 use likenew_core::verdict::{Standing, Verdict};
 
-use super::cell::{capital, noun};
-use super::measured::{Matrix, MeasuredCell, Ratio};
+use super::cell::{capitalize, noun};
+use super::results::{Matrix, MeasuredCell, Ratio};
 use super::{DIFFERENCE, MORE_PASSES};
 use crate::CONFIDENCE;
 
 /// What is called enough of the peak.
 const ENOUGH: f64 = 0.9;
 /// So many places are named; all stand in the matrix.
-const NAMED: usize = 6;
+const LISTED_MAX: usize = 6;
 
 /// The smallest block that reaches 90 % of the peak rate: one verdict for each operation and pattern.
 pub(super) fn sufficient(matrix: &Matrix<'_>) -> Vec<Verdict> {
     let hardest = matrix.hardest();
     let of_hardest = |group: &Vec<&MeasuredCell<'_>>| group[0].cell.data == hardest;
     let groups = matrix.groups().into_iter().filter(of_hardest);
-    groups.filter_map(|group| sufficient_of(&group)).collect()
+    groups.filter_map(|group| sufficient_block(&group)).collect()
 }
 
-fn sufficient_of(group: &[&MeasuredCell<'_>]) -> Option<Verdict> {
+fn sufficient_block(group: &[&MeasuredCell<'_>]) -> Option<Verdict> {
     let best = best_by_block(group);
     if best.len() < 2 {
         return None;
@@ -33,17 +33,17 @@ fn sufficient_of(group: &[&MeasuredCell<'_>]) -> Option<Verdict> {
     let first = best.iter().find(reaches)?;
     // Whether each block is below: the peak itself is not, whatever the scatter of its passes.
     let is_below = |one: &MeasuredCell<'_>| {
-        if one.cell == peak.cell { Some(false) } else { one.over(peak, CONFIDENCE)?.is_below(ENOUGH) }
+        if one.cell == peak.cell { Some(false) } else { one.ratio_to(peak, CONFIDENCE)?.is_below(ENOUGH) }
     };
     let size = |one: &MeasuredCell<'_>| u64::from(one.cell.form.block);
     let lowest = best.iter().find(|one| is_below(one) != Some(true)).map_or(size(peak), |one| size(one));
     let highest = best.iter().find(|one| is_below(one) == Some(false)).map_or(size(peak), |one| size(one));
-    let (what, block) = (what(first), amount(size(first)));
-    let claim = format!("{} reach 90 % of their peak rate from blocks of {block} on.", capital(&what));
+    let (what, block) = (subject(first), amount(size(first)));
+    let claim = format!("{} reach 90 % of their peak rate from blocks of {block} on.", capitalize(&what));
     let standing = if lowest == highest { Standing::Holds } else { Standing::Undecided };
     let mut verdict = Verdict::new(claim, standing)
         .estimate(size(first) as f64, lowest as f64, highest as f64, "bytes")
-        .because(format!(
+        .with_evidence(format!(
             "{block} reach {} at depth {}, the peak is {} ({}, depth {})",
             rate(first.speed()),
             first.cell.form.depth,
@@ -53,7 +53,7 @@ fn sufficient_of(group: &[&MeasuredCell<'_>]) -> Option<Verdict> {
         ));
     if standing == Standing::Undecided {
         let range = format!("anything from {} to {} may be the smallest", amount(lowest), amount(highest));
-        verdict = verdict.because(range).caveat(MORE_PASSES);
+        verdict = verdict.with_evidence(range).caveat(MORE_PASSES);
     }
     if size(first) == size(best[0]) {
         verdict = verdict.caveat("it is the smallest that was measured");
@@ -98,13 +98,13 @@ pub(super) fn growth(matrix: &Matrix<'_>) -> Option<Verdict> {
     let claim = "Speed never falls as blocks grow.";
     if sure.is_empty() && unsure.is_empty() {
         let percent = DIFFERENCE * 100.0;
-        return Some(Verdict::new(claim, Standing::Holds).because(format!(
+        return Some(Verdict::new(claim, Standing::Holds).with_evidence(format!(
             "no block is {percent:.0} % or more slower than a smaller one, in {comparisons} comparisons at equal depth"
         )));
     }
     if sure.is_empty() {
         let open = format!("{} of {comparisons} comparisons at equal depth do not decide it", unsure.len());
-        let verdict = Verdict::new(claim, Standing::Undecided).because(open);
+        let verdict = Verdict::new(claim, Standing::Undecided).with_evidence(open);
         // Of those that look no slower, one is enough to name.
         let slower = unsure.iter().filter(|dip| dip.ratio.value < 1.0 - DIFFERENCE).count();
         return Some(name(verdict, &unsure[..slower.max(1)]).caveat(MORE_PASSES));
@@ -114,8 +114,12 @@ pub(super) fn growth(matrix: &Matrix<'_>) -> Option<Verdict> {
 
 /// The dips in sentences, the deepest first.
 fn name(verdict: Verdict, dips: &[Dip<'_, '_>]) -> Verdict {
-    let named = dips.iter().take(NAMED).fold(verdict, |verdict, dip| verdict.because(say(dip)));
-    if dips.len() > NAMED { named.because(format!("and {} more", dips.len() - NAMED)) } else { named }
+    let named = dips.iter().take(LISTED_MAX).fold(verdict, |verdict, dip| verdict.with_evidence(text(dip)));
+    if dips.len() > LISTED_MAX {
+        named.with_evidence(format!("and {} more", dips.len() - LISTED_MAX))
+    } else {
+        named
+    }
 }
 
 /// The cells of a group at each depth, smallest block first.
@@ -134,10 +138,11 @@ fn dips<'b, 'a>(line: &[&'b MeasuredCell<'a>], comparisons: usize) -> Vec<Dip<'b
     let mut smaller = line[0];
     let mut dips = Vec::new();
     for &at in &line[1..] {
-        if let Some(ratio) = at.over(smaller, CONFIDENCE)
+        if let Some(ratio) = at.ratio_to(smaller, CONFIDENCE)
             && ratio.is_below(bound) != Some(false)
         {
-            let is_sure = at.over(smaller, together).and_then(|ratio| ratio.is_below(bound)) == Some(true);
+            let is_sure =
+                at.ratio_to(smaller, together).and_then(|ratio| ratio.is_below(bound)) == Some(true);
             dips.push(Dip { at, smaller, ratio, is_sure });
         }
         if at.speed() > smaller.speed() {
@@ -147,7 +152,7 @@ fn dips<'b, 'a>(line: &[&'b MeasuredCell<'a>], comparisons: usize) -> Vec<Dip<'b
     dips
 }
 
-fn say(dip: &Dip<'_, '_>) -> String {
+fn text(dip: &Dip<'_, '_>) -> String {
     let Dip { at, smaller, ratio, .. } = dip;
     let range = ratio.interval.map_or_else(String::new, |interval| {
         format!(" ({:.2} to {:.2})", interval.low.max(0.0), interval.high)
@@ -163,7 +168,7 @@ fn say(dip: &Dip<'_, '_>) -> String {
 }
 
 /// `sequential reads`.
-fn what(one: &MeasuredCell<'_>) -> String {
+fn subject(one: &MeasuredCell<'_>) -> String {
     let (pattern, op): (Pattern, Mix) = (one.cell.form.pattern, one.cell.op);
     format!("{pattern} {}", noun(op))
 }

@@ -3,9 +3,9 @@
 use crate::pattern::Pattern;
 use std::fmt;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::units::{Nanos, amount, exact_size, three_digits};
 use likenew_core::until::Until;
@@ -43,14 +43,14 @@ impl Form {
 
 impl Cell {
     /// The cell that a workload of a sweep measures; the preparation measures none.
-    pub(super) fn of(workload: &Workload) -> Option<Self> {
+    pub(super) fn from_workload(workload: &Workload) -> Option<Self> {
         let [stream] = &workload.streams[..] else { return None };
         if workload.name == super::PREPARE {
             return None;
         }
-        let random = matches!(stream.place, Place::Uniform(_));
+        let random = matches!(stream.pattern, AccessPattern::Random(_));
         let pattern = if random { Pattern::Random } else { Pattern::Sequential };
-        let form = Form { pattern, block: stream.size.max(), depth: stream.pace.depth() };
+        let form = Form { pattern, block: stream.size.max(), depth: stream.arrival.depth() };
         Some(Self { form, op: stream.op, data: stream.data })
     }
 
@@ -62,11 +62,11 @@ impl Cell {
         let end = pass.span - pass.span % each;
         let bytes = pass.bytes.max(2 * self.form.queue_bytes());
         let place = match pattern {
-            Pattern::Random => Place::Uniform(Region::bytes(0..end)),
+            Pattern::Random => AccessPattern::Random(Region::bytes(0..end)),
             Pattern::Sequential => {
                 let parts = (end / bytes).max(1);
                 let start = index as u64 % parts * bytes;
-                Place::Forward(Region::bytes(start - start % each..end))
+                AccessPattern::Sequential(Region::bytes(start - start % each..end))
             }
         };
         let until = Until { elapsed: Some(pass.time), bytes: Some(bytes), ops: None };
@@ -131,7 +131,7 @@ pub(super) fn times(ratio: f64) -> String {
 }
 
 /// `Random`, at the start of a sentence.
-pub(super) fn capital(text: &str) -> String {
+pub(super) fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -151,7 +151,7 @@ mod tests {
         for pattern in [Pattern::Sequential, Pattern::Random] {
             for cell in [cell(pattern, 512, 1), cell(pattern, 12 << 10, 7)] {
                 let workload = cell.pass(2, 5, &PASS);
-                assert_eq!(Cell::of(&workload), Some(cell));
+                assert_eq!(Cell::from_workload(&workload), Some(cell));
                 assert!(workload.name.starts_with(&cell.to_string()), "{}", workload.name);
             }
         }
@@ -177,7 +177,7 @@ mod tests {
         let starts = |block: u32, depth| -> Vec<u64> {
             let start = |index| {
                 let workload = cell(Pattern::Sequential, block, depth).pass(1, index, &PASS);
-                let range = workload.streams[0].place.region().resolve(64 << 20, 512).unwrap();
+                let range = workload.streams[0].pattern.region().resolve(64 << 20, 512).unwrap();
                 assert!(
                     range.start.is_multiple_of(u64::from(block))
                         && (range.end - range.start).is_multiple_of(u64::from(block))

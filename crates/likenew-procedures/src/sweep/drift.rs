@@ -6,7 +6,7 @@ use likenew_stats::interval::{Interval, mean_interval};
 use likenew_stats::summary::mean;
 
 use super::cell::noun;
-use super::measured::{Matrix, MeasuredCell};
+use super::results::{Matrix, MeasuredCell};
 use super::{DIFFERENCE, MORE_PASSES};
 use crate::CONFIDENCE;
 
@@ -24,7 +24,7 @@ struct Drift {
 
 impl Drift {
     /// The drift of the cells of an operation: each cell is one witness, so that few passes of many cells tell it well.
-    fn of(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Self> {
+    fn from_cells(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Self> {
         let witness = |one: &&MeasuredCell<'_>| match one.speeds[..] {
             [first, .., last] if first > 0.0 && last > 0.0 => Some((last / first).ln()),
             _ => None,
@@ -45,7 +45,7 @@ impl Drift {
         (to < low || high < from).then_some(false)
     }
 
-    fn say(&self) -> String {
+    fn text(&self) -> String {
         let percent = |ratio: f64| match (ratio - 1.0) * 100.0 {
             // Nobody wants to read −0.0.
             change if change.abs() < 0.05 => "0".to_owned(),
@@ -65,7 +65,7 @@ impl Drift {
 /// One verdict for all operations; none where each cell was measured once, as then nothing can be said.
 pub(super) fn drift(matrix: &Matrix<'_>) -> Option<Verdict> {
     let drifts: Vec<Drift> =
-        matrix.ops().into_iter().filter_map(|op| Drift::of(op, &matrix.of_op(op))).collect();
+        matrix.ops().into_iter().filter_map(|op| Drift::from_cells(op, &matrix.of_op(op))).collect();
     if drifts.is_empty() {
         return None;
     }
@@ -77,8 +77,9 @@ pub(super) fn drift(matrix: &Matrix<'_>) -> Option<Verdict> {
         Standing::Undecided
     };
     let claim = "The drive stayed as fast as it was from the first round to the last.";
-    let verdict =
-        drifts.iter().fold(Verdict::new(claim, standing), |verdict, drift| verdict.because(drift.say()));
+    let verdict = drifts
+        .iter()
+        .fold(Verdict::new(claim, standing), |verdict, drift| verdict.with_evidence(drift.text()));
     Some(match standing {
         Standing::Holds => verdict,
         Standing::Fails => verdict.caveat("the sweep changed the drive while it measured it: the intervals of the cells hold that change, and endure or fill show it along the bytes written"),

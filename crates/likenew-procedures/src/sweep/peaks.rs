@@ -7,7 +7,7 @@ use likenew_core::verdict::{Standing, Verdict};
 use likenew_stats::interval::mean_interval;
 
 use super::cell::{Cell, count, noun};
-use super::measured::{Matrix, MeasuredCell};
+use super::results::{Matrix, MeasuredCell};
 use crate::CONFIDENCE;
 
 /// One verdict for each operation.
@@ -35,11 +35,11 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Verdict> {
     if let Some(interval) = mean_interval(&passes, CONFIDENCE) {
         let (low, high) = (count(interval.low.max(0.0)), count(interval.high));
         if low != high {
-            verdict = verdict.because(format!("the IOPS lie within {low} and {high}"));
+            verdict = verdict.with_evidence(format!("the IOPS lie within {low} and {high}"));
         }
     }
     Some(match equals(fastest, cells) {
-        Some(sentence) => verdict.because(sentence),
+        Some(sentence) => verdict.with_evidence(sentence),
         None => verdict,
     })
 }
@@ -48,7 +48,9 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Verdict> {
 fn equals(fastest: &MeasuredCell<'_>, cells: &[&MeasuredCell<'_>]) -> Option<String> {
     let is_other = |one: &&&MeasuredCell<'_>| one.cell != fastest.cell;
     let as_fast = |one: &&&MeasuredCell<'_>| {
-        one.over(fastest, CONFIDENCE).and_then(|ratio| ratio.interval).is_some_and(|range| range.high >= 1.0)
+        one.ratio_to(fastest, CONFIDENCE)
+            .and_then(|ratio| ratio.interval)
+            .is_some_and(|range| range.high >= 1.0)
     };
     let equal: Vec<_> = cells.iter().filter(is_other).filter(as_fast).collect();
     let least = equal.iter().min_by_key(|one| (one.cell.form.queue_bytes(), one.cell.form.block))?;
@@ -56,7 +58,7 @@ fn equals(fastest: &MeasuredCell<'_>, cells: &[&MeasuredCell<'_>]) -> Option<Str
         "{} of the {} other cells can not be told from the fastest; the one with the least in flight is {}",
         equal.len(),
         cells.len() - 1,
-        least.say()
+        least.text()
     ))
 }
 

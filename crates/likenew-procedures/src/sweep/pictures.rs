@@ -5,7 +5,7 @@ use likenew_core::units::amount;
 use likenew_core::verdict::{Axis, Line, Series, Shape};
 
 use super::cell::noun;
-use super::measured::{Matrix, MeasuredCell, distinct};
+use super::results::{Matrix, MeasuredCell, distinct};
 use crate::series::speed;
 
 /// Of more groups than this each is drawn once, and of more than twice as many only the first: every number stands in the

@@ -89,7 +89,7 @@ mod tests {
     fn every_preset_can_be_measured() {
         for (name, preset) in Preset::ALL {
             let options = preset.options();
-            assert_eq!(options.clone().checked(), Ok(options), "{name}");
+            assert_eq!(options.clone().validate(), Ok(options), "{name}");
         }
     }
 

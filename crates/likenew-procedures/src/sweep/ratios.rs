@@ -8,23 +8,23 @@ use likenew_core::units::{amount, rate};
 use likenew_core::verdict::{Standing, Verdict};
 use serde::Serialize;
 
-use super::cell::{Cell, Form, capital, noun, times};
-use super::measured::{CellColumns, Matrix, MeasuredCell, Ratio};
+use super::cell::{Cell, Form, capitalize, noun, times};
+use super::results::{CellColumns, Matrix, MeasuredCell, Ratio};
 use super::{DIFFERENCE, MORE_PASSES};
 use crate::CONFIDENCE;
 
 /// Two cells that differ in one thing.
 struct Pair<'b, 'a> {
-    of: &'b MeasuredCell<'a>,
-    to: &'b MeasuredCell<'a>,
+    numerator: &'b MeasuredCell<'a>,
+    denominator: &'b MeasuredCell<'a>,
     /// What is over what.
-    compared: String,
+    comparison: String,
     ratio: Ratio,
 }
 
 #[derive(Serialize)]
 pub(super) struct RatioRow {
-    compared: String,
+    comparison: String,
     #[serde(flatten)]
     cell: CellColumns,
     ratio: f64,
@@ -40,10 +40,10 @@ fn pairs<'b, 'a>(
     matrix: &'b Matrix<'a>,
     change: impl Fn(Cell) -> Option<(Cell, String)>,
 ) -> Vec<Pair<'b, 'a>> {
-    let pair = |of: &'b MeasuredCell<'a>| {
-        let (other, compared) = change(of.cell)?;
-        let to = matrix.find(other)?;
-        Some(Pair { of, to, compared, ratio: of.over(to, CONFIDENCE)? })
+    let pair = |numerator: &'b MeasuredCell<'a>| {
+        let (other, comparison) = change(numerator.cell)?;
+        let denominator = matrix.find(other)?;
+        Some(Pair { numerator, denominator, comparison, ratio: numerator.ratio_to(denominator, CONFIDENCE)? })
     };
     matrix.cells.iter().filter_map(pair).collect()
 }
@@ -84,8 +84,8 @@ pub(super) fn table(matrix: &Matrix<'_>) -> Vec<RatioRow> {
     }
     let all = [random_over_sequential(matrix), writes_over_reads(matrix), data_over_hardest(matrix)];
     let row = |pair: Pair<'_, '_>| RatioRow {
-        compared: pair.compared,
-        cell: pair.of.columns(),
+        comparison: pair.comparison,
+        cell: pair.numerator.columns(),
         ratio: pair.ratio.value,
         ratio_low: pair.ratio.interval.map(|interval| interval.low.max(0.0)),
         ratio_high: pair.ratio.interval.map(|interval| interval.high),
@@ -99,23 +99,25 @@ pub(super) fn comparisons(matrix: &Matrix<'_>) -> Vec<Verdict> {
     let hardest = matrix.hardest();
     let mut verdicts = Vec::new();
     let mut add = |pairs: &[&Pair<'_, '_>], small: bool, claim: &dyn Fn(&str) -> String, faster: bool| {
-        let key = |pair: &&&Pair<'_, '_>| (pair.of.cell.form.block, pair.of.cell.form.depth);
+        let key = |pair: &&&Pair<'_, '_>| (pair.numerator.cell.form.block, pair.numerator.cell.form.depth);
         let chosen = if small { pairs.iter().min_by_key(key) } else { pairs.iter().max_by_key(key) };
         verdicts.extend(chosen.map(|pair| compare(pair, pairs, claim, faster)));
     };
     let random = random_over_sequential(matrix);
     for op in matrix.ops() {
-        let is_of = |pair: &&Pair<'_, '_>| pair.of.cell.op == op && pair.of.cell.data == hardest;
+        let is_of =
+            |pair: &&Pair<'_, '_>| pair.numerator.cell.op == op && pair.numerator.cell.data == hardest;
         let of_op: Vec<_> = random.iter().filter(is_of).collect();
         let noun = noun(op);
         add(&of_op, true, &|size| format!("Random {noun} of {size} are slower than sequential ones."), false);
     }
     let writes = writes_over_reads(matrix);
     for pattern in matrix.patterns() {
-        let is_of =
-            |pair: &&Pair<'_, '_>| pair.of.cell.form.pattern == pattern && pair.of.cell.data == hardest;
+        let is_of = |pair: &&Pair<'_, '_>| {
+            pair.numerator.cell.form.pattern == pattern && pair.numerator.cell.data == hardest
+        };
         let of_pattern: Vec<_> = writes.iter().filter(is_of).collect();
-        let name = capital(&pattern.to_string());
+        let name = capitalize(&pattern.to_string());
         let small = pattern == Pattern::Random;
         add(&of_pattern, small, &|size| format!("{name} writes of {size} are slower than reads."), false);
     }
@@ -123,9 +125,9 @@ pub(super) fn comparisons(matrix: &Matrix<'_>) -> Vec<Verdict> {
     for (op, class) in
         matrix.ops().into_iter().flat_map(|op| matrix.data().into_iter().map(move |data| (op, data)))
     {
-        let is_of = |pair: &&Pair<'_, '_>| pair.of.cell.op == op && pair.of.cell.data == class;
+        let is_of = |pair: &&Pair<'_, '_>| pair.numerator.cell.op == op && pair.numerator.cell.data == class;
         let of_class: Vec<_> = data.iter().filter(is_of).collect();
-        let (noun, class, other) = (capital(&noun(op)), name(class), name(hardest));
+        let (noun, class, other) = (capitalize(&noun(op)), name(class), name(hardest));
         add(
             &of_class,
             false,
@@ -143,7 +145,7 @@ fn compare(
     claim: &dyn Fn(&str) -> String,
     faster: bool,
 ) -> Verdict {
-    let size = amount(u64::from(pair.of.cell.form.block));
+    let size = amount(u64::from(pair.numerator.cell.form.block));
     let decided = if faster {
         pair.ratio.is_below(1.0 + DIFFERENCE).map(|below| !below)
     } else {
@@ -154,11 +156,11 @@ fn compare(
         Some(false) => Standing::Fails,
         None => Standing::Undecided,
     };
-    let depth = pair.of.cell.form.depth;
-    let mut verdict = Verdict::new(claim(&size), standing).because(format!(
+    let depth = pair.numerator.cell.form.depth;
+    let mut verdict = Verdict::new(claim(&size), standing).with_evidence(format!(
         "{} against {} at depth {depth}: {} times as fast",
-        rate(pair.of.speed()),
-        rate(pair.to.speed()),
+        rate(pair.numerator.speed()),
+        rate(pair.denominator.speed()),
         times(pair.ratio.value)
     ));
     if let Some(interval) = pair.ratio.interval {
@@ -167,14 +169,17 @@ fn compare(
     if all.len() > 1 {
         let by_ratio = |a: &&&Pair<'_, '_>, b: &&&Pair<'_, '_>| a.ratio.value.total_cmp(&b.ratio.value);
         let (least, most) = (all.iter().min_by(by_ratio), all.iter().max_by(by_ratio));
-        let say = |pair: &Pair<'_, '_>| {
-            let form = pair.of.cell.form;
+        let ratio_text = |pair: &Pair<'_, '_>| {
+            let form = pair.numerator.cell.form;
             let (size, depth) = (amount(u64::from(form.block)), form.depth);
             format!("{} at {size} and depth {depth}", times(pair.ratio.value))
         };
         if let (Some(least), Some(most)) = (least, most) {
-            verdict =
-                verdict.because(format!("over all blocks and depths from {} to {}", say(least), say(most)));
+            verdict = verdict.with_evidence(format!(
+                "over all blocks and depths from {} to {}",
+                ratio_text(least),
+                ratio_text(most)
+            ));
         }
     }
     if standing == Standing::Undecided {

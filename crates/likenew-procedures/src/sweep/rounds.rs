@@ -26,13 +26,18 @@ pub(super) fn without_rounds(cells: &[&[f64]]) -> Vec<Vec<f64>> {
     let common: Vec<f64> = (0..rounds).map(of_round).collect();
     // A cell is part of its round, so that taking the round out takes a share of the cell's own scatter, too.
     let restore = (count / (count - 1.0)).sqrt();
-    let apart = |deviations: &Vec<f64>, passes: &&[f64]| {
-        let apart = deviations.iter().zip(&common).map(|(own, common)| ((own - common) * restore).exp());
-        let apart: Vec<f64> = apart.collect();
-        let scale = average(passes) / average(&apart);
-        apart.into_iter().map(|speed| speed * scale).collect()
+    let without_round_effect = |deviations: &Vec<f64>, passes: &&[f64]| {
+        let speeds =
+            deviations.iter().zip(&common).map(|(deviation, common)| ((deviation - common) * restore).exp());
+        let speeds: Vec<f64> = speeds.collect();
+        let scale = average(passes) / average(&speeds);
+        speeds.into_iter().map(|speed| speed * scale).collect()
     };
-    deviations.iter().zip(cells).map(|(deviations, passes)| apart(deviations, passes)).collect()
+    deviations
+        .iter()
+        .zip(cells)
+        .map(|(deviations, passes)| without_round_effect(deviations, passes))
+        .collect()
 }
 
 /// Logarithm of each pass over the cell's typical one.
@@ -66,22 +71,23 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_ratios_hold_what_they_promise_and_are_narrow() {
+    fn intervals_of_ratios_hold_what_they_claim_and_are_narrow() {
         for count in [4, 30] {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-            let (mut held, mut width, mut width_before) = (0, 0.0, 0.0);
+            let (mut hits, mut width, mut width_before) = (0, 0.0, 0.0);
             const TRIES: u32 = 2000;
             for _ in 0..TRIES {
                 let cells = falling(count, &mut random);
                 let slices: Vec<&[f64]> = cells.iter().map(Vec::as_slice).collect();
-                let apart = without_rounds(&slices);
-                let interval = ratio_interval(&apart[0], &apart[1], 0.95).unwrap();
+                let without_round_effect = without_rounds(&slices);
+                let interval =
+                    ratio_interval(&without_round_effect[0], &without_round_effect[1], 0.95).unwrap();
                 let before = ratio_interval(&cells[0], &cells[1], 0.95).unwrap();
-                held += u32::from(interval.contains(1.0));
+                hits += u32::from(interval.contains(1.0));
                 width += interval.high - interval.low;
                 width_before += before.high - before.low;
             }
-            let share = f64::from(held) / f64::from(TRIES);
+            let share = f64::from(hits) / f64::from(TRIES);
             assert!((0.935..=0.975).contains(&share), "{share} of {count} cells");
             assert!(width < width_before / 3.0, "{width} against {width_before}");
         }

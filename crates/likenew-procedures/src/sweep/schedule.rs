@@ -15,7 +15,7 @@ use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::units::amount;
 use likenew_core::workload::Workload;
-use likenew_stats::precise::{Goal, Precision, precision};
+use likenew_stats::precision::{Goal, Precision, precision};
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -35,7 +35,7 @@ pub(super) struct Schedule<'a> {
     /// What is measured in each stage.
     pub(super) forms: Vec<Form>,
     /// What was asked for and can not be measured here, and why.
-    pub(super) left_out: Vec<String>,
+    pub(super) skips: Vec<String>,
 }
 
 /// Part of a sweep.
@@ -48,7 +48,7 @@ enum Stage {
 }
 
 impl Stage {
-    fn of(segment: &Segment) -> Option<Self> {
+    fn from_segment(segment: &Segment) -> Option<Self> {
         let stream = segment.workload.streams.first()?;
         Some(if segment.workload.name == PREPARE {
             Self::Prepare(stream.data)
@@ -73,8 +73,8 @@ impl<'a> Schedule<'a> {
             }
             stages.extend(ops.iter().map(|op| Stage::Measure(*data, *op)));
         }
-        let (forms, left_out) = forms(options, geometry);
-        Self { options, stages, forms, left_out }
+        let (forms, skips) = forms(options, geometry);
+        Self { options, stages, forms, skips }
     }
 
     /// Every cell, in the order of the matrix.
@@ -91,15 +91,16 @@ impl<'a> Schedule<'a> {
     /// The next workload; `None` when all is done.
     pub(super) fn next(&self, evidence: &Evidence) -> Option<Workload> {
         let last = evidence.segments.last();
-        let place =
-            last.and_then(Stage::of).and_then(|stage| self.stages.iter().position(|one| *one == stage));
+        let place = last
+            .and_then(Stage::from_segment)
+            .and_then(|stage| self.stages.iter().position(|one| *one == stage));
         let prepared = last.is_some_and(is_whole) && place.is_some_and(|at| self.is_preparation(at));
         let first = place.unwrap_or(0) + usize::from(prepared);
         let index = evidence.segments.len();
         let workload = (first..self.stages.len()).find_map(|at| match self.stages[at] {
             Stage::Prepare(data) => Some(prepare(self.options.span, self.options.span, data)),
             Stage::Measure(data, op) => {
-                let (form, passes) = self.wanted(at, evidence)?;
+                let (form, passes) = self.next_cell(at, evidence)?;
                 let pass =
                     Pass { span: self.options.span, time: self.options.time, bytes: self.options.bytes };
                 Some(Cell { form, op, data }.pass(passes + 1, index, &pass))
@@ -113,11 +114,11 @@ impl<'a> Schedule<'a> {
     }
 
     /// The form that a stage has to measure next, and how often it was measured; `None` when none has to be any more.
-    fn wanted(&self, stage: usize, evidence: &Evidence) -> Option<(Form, usize)> {
+    fn next_cell(&self, stage: usize, evidence: &Evidence) -> Option<(Form, usize)> {
         let mut passes: HashMap<Form, Vec<Option<f64>>> = HashMap::new();
-        let of_stage = |segment: &&Segment| Stage::of(segment) == Some(self.stages[stage]);
+        let of_stage = |segment: &&Segment| Stage::from_segment(segment) == Some(self.stages[stage]);
         for segment in evidence.segments.iter().rev().take_while(of_stage).filter(|one| is_whole(one)) {
-            if let Some(cell) = Cell::of(&segment.workload) {
+            if let Some(cell) = Cell::from_workload(&segment.workload) {
                 passes.entry(cell.form).or_default().push(speed(segment));
             }
         }
@@ -168,12 +169,12 @@ fn wants_more(passes: &[Option<f64>], goal: &Goal) -> bool {
 
 /// The combinations of pattern, block and depth that can be measured on this drive, and what was left out.
 fn forms(options: &SweepOptions, geometry: &Geometry) -> (Vec<Form>, Vec<String>) {
-    let mut left_out = Vec::new();
+    let mut skips = Vec::new();
     let mut pairs = Vec::new();
     let most = QUEUE_BYTES_MAX.min(options.span);
     for block in options.blocks.iter().map(|block| block.0) {
-        if let Some(why) = misfit(block, options.span, geometry) {
-            left_out.push(format!("{}: {why}", amount(u64::from(block))));
+        if let Some(reason) = misfit(block, options.span, geometry) {
+            skips.push(format!("{}: {reason}", amount(u64::from(block))));
             continue;
         }
         let fits = |depth: &u32| u64::from(block) * u64::from(*depth) <= most;
@@ -181,7 +182,7 @@ fn forms(options: &SweepOptions, geometry: &Geometry) -> (Vec<Form>, Vec<String>
         pairs.extend(deep.into_iter().map(|depth| (block, depth)));
         if !too_deep.is_empty() {
             let depths: Vec<String> = too_deep.iter().map(u32::to_string).collect();
-            left_out.push(format!(
+            skips.push(format!(
                 "{} at depth {}: the queue would hold more than {}",
                 amount(u64::from(block)),
                 depths.join(", "),
@@ -191,7 +192,7 @@ fn forms(options: &SweepOptions, geometry: &Geometry) -> (Vec<Form>, Vec<String>
     }
     let each =
         |pattern| pairs.iter().map(move |(block, depth)| Form { pattern, block: *block, depth: *depth });
-    (options.patterns.iter().flat_map(|pattern| each(*pattern)).collect(), left_out)
+    (options.patterns.iter().flat_map(|pattern| each(*pattern)).collect(), skips)
 }
 
 /// Why a block can not be measured on this drive.

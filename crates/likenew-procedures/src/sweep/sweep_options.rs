@@ -8,10 +8,10 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_size, size_text};
-use likenew_stats::precise::Goal;
+use likenew_stats::precision::Goal;
 use serde::{Deserialize, Serialize};
 
-use crate::precise::Precise;
+use crate::precision_goal::PrecisionGoal;
 
 /// The settings of a sweep. Every combination of the five lists is a cell of the matrix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct SweepOptions {
     pub passes: u32,
     /// Measures a cell again until the interval of its mean is as narrow as this.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub precise: Option<Precise>,
+    pub precise: Option<PrecisionGoal>,
     /// Never measures a cell more often than this for the sake of precision.
     pub passes_max: u32,
     /// The order of the cells within a round.
@@ -91,7 +91,7 @@ impl SweepOptions {
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
-    pub(super) fn checked(mut self) -> Result<Self, String> {
+    pub(super) fn validate(mut self) -> Result<Self, String> {
         self.blocks = distinct(&self.blocks);
         (self.ops, self.patterns) = (distinct(&self.ops), distinct(&self.patterns));
         (self.depths, self.data) = (distinct(&self.depths), distinct(&self.data));
@@ -204,11 +204,11 @@ mod tests {
 
     fn reads_back<T: FromStr<Err = String> + fmt::Display>(good: &[&str], bad: &[&str]) {
         for text in good {
-            assert_eq!(text.parse::<T>().unwrap_or_else(|why| panic!("{why}")).to_string(), *text);
+            assert_eq!(text.parse::<T>().unwrap_or_else(|reason| panic!("{reason}")).to_string(), *text);
         }
         for text in bad {
-            let why = text.parse::<T>().err().unwrap_or_else(|| panic!("\"{text}\" was taken"));
-            assert!(why.contains(text), "{why}");
+            let reason = text.parse::<T>().err().unwrap_or_else(|| panic!("\"{text}\" was taken"));
+            assert!(reason.contains(text), "{reason}");
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn settings_read_back_from_a_plan() {
-        let options = SweepOptions { precise: Some(Precise(0.02)), ..SweepOptions::default() };
+        let options = SweepOptions { precise: Some(PrecisionGoal(0.02)), ..SweepOptions::default() };
         let text = toml::to_string(&options).unwrap();
         assert_eq!(toml::from_str::<SweepOptions>(&text).unwrap(), options, "{text}");
         assert_eq!(toml::from_str::<SweepOptions>("").unwrap(), SweepOptions::default());

@@ -2,22 +2,26 @@
 
 use likenew_core::verdict::{Standing, Verdict};
 
-use super::ladder::Ladder;
 use super::outcome::Outcome;
-use super::rungs::Rung;
+use super::trim_evidence::TrimEvidence;
+use super::trim_steps::TrimStep;
 use super::worth::Worth;
 
 const CLAIM: &str = "TRIM reaches the flash.";
 
 /// Every verdict, most important first.
-pub(super) fn conclude(ladder: &Ladder<'_>, rungs: &[Rung], worth: Option<&Worth<'_>>) -> Vec<Verdict> {
-    let mut verdicts = reach(ladder, rungs, worth);
-    let lost = ladder.lost_bytes();
+pub(super) fn conclude(
+    trim_evidence: &TrimEvidence<'_>,
+    steps: &[TrimStep],
+    worth: Option<&Worth<'_>>,
+) -> Vec<Verdict> {
+    let mut verdicts = reach_verdicts(trim_evidence, steps, worth);
+    let lost = trim_evidence.lost_bytes();
     if lost > 0 {
         verdicts.push(
             Verdict::new("TRIM changed data beside what was given up.", Standing::Holds)
                 .problem()
-                .because(format!(
+                .with_evidence(format!(
                     "{lost} bytes of our own file that were kept do not read as they were written: mount without discard, switch \
                      fstrim off, and look for a firmware update"
                 )),
@@ -28,84 +32,93 @@ pub(super) fn conclude(ladder: &Ladder<'_>, rungs: &[Rung], worth: Option<&Worth
 }
 
 /// The claim, and what is wrong if it fails.
-fn reach(ladder: &Ladder<'_>, rungs: &[Rung], worth: Option<&Worth<'_>>) -> Vec<Verdict> {
-    if ladder.path.is_none() {
-        return vec![Verdict::new(CLAIM, Standing::Undecided).because("nothing was looked at yet")];
+fn reach_verdicts(
+    trim_evidence: &TrimEvidence<'_>,
+    steps: &[TrimStep],
+    worth: Option<&Worth<'_>>,
+) -> Vec<Verdict> {
+    if trim_evidence.path.is_none() {
+        return vec![Verdict::new(CLAIM, Standing::Undecided).with_evidence("nothing was looked at yet")];
     }
-    if let Some(layer) = ladder.blocked_by() {
-        return fails(
-            ladder,
-            rungs,
+    if let Some(layer) = trim_evidence.blocked_by() {
+        return failure_answers(
+            trim_evidence,
+            steps,
             format!("TRIM ends at {} ({}).", layer.name, layer.kind),
             layer.remedy.clone(),
         );
     }
-    if ladder.has_no_trim() {
-        return fails(ladder, rungs, "The drive knows no TRIM.".to_owned(), None);
+    if trim_evidence.has_no_trim() {
+        return failure_answers(trim_evidence, steps, "The drive knows no TRIM.".to_owned(), None);
     }
-    let decides = |rung: &&Rung| rung.decisive;
-    if ladder.breaks_its_promise() {
+    let decides = |step: &&TrimStep| step.decisive;
+    if trim_evidence.violates_claim() {
         let remedy = "look at the layers between, or for a firmware update".to_owned();
-        return fails(
-            ladder,
-            rungs,
+        return failure_answers(
+            trim_evidence,
+            steps,
             "TRIM is sent, and the drive does nothing with it.".to_owned(),
             Some(remedy),
         );
     }
-    if let Some(rung) = rungs.iter().find(decides) {
-        let verdict = with_rungs(Verdict::new(CLAIM, Standing::Holds), std::slice::from_ref(rung));
-        return vec![doubts(verdict, ladder)];
+    if let Some(step) = steps.iter().find(decides) {
+        let verdict = with_steps(Verdict::new(CLAIM, Standing::Holds), std::slice::from_ref(step));
+        return vec![doubt_answer(verdict, trim_evidence)];
     }
-    let no_effect = worth.is_some_and(|worth| worth.standing() == Standing::Fails && worth.gives_up_much());
-    if ladder.is_silent() && no_effect {
+    let no_effect = worth.is_some_and(|worth| worth.standing() == Standing::Fails && worth.frees_enough());
+    if trim_evidence.is_silent() && no_effect {
         let claim = "TRIM is sent, and the drive does nothing with it.".to_owned();
-        return fails(
-            ladder,
-            rungs,
+        return failure_answers(
+            trim_evidence,
+            steps,
             claim,
             Some("look for a firmware update, or for a bridge between that drops it".to_owned()),
         );
     }
-    vec![doubts(with_rungs(Verdict::new(CLAIM, Standing::Undecided), rungs), ladder)]
+    vec![doubt_answer(with_steps(Verdict::new(CLAIM, Standing::Undecided), steps), trim_evidence)]
 }
 
-fn fails(ladder: &Ladder<'_>, rungs: &[Rung], what: String, remedy: Option<String>) -> Vec<Verdict> {
-    let decisive: Vec<Rung> = rungs.iter().filter(|rung| rung.decisive).cloned().collect();
-    let rungs = if decisive.is_empty() { rungs } else { &decisive };
-    let claim = with_rungs(Verdict::new(CLAIM, Standing::Fails), rungs);
+fn failure_answers(
+    trim_evidence: &TrimEvidence<'_>,
+    steps: &[TrimStep],
+    what: String,
+    remedy: Option<String>,
+) -> Vec<Verdict> {
+    let decisive: Vec<TrimStep> = steps.iter().filter(|step| step.decisive).cloned().collect();
+    let steps = if decisive.is_empty() { steps } else { &decisive };
+    let claim = with_steps(Verdict::new(CLAIM, Standing::Fails), steps);
     let mut wrong = Verdict::new(what, Standing::Holds);
-    if ladder.rotates() {
-        let why = "a disk that rotates overwrites in place and needs no TRIM; one whose tracks are shingled would gain by it";
-        return vec![claim, wrong.because(why)];
+    if trim_evidence.rotates() {
+        let reason = "a disk that rotates overwrites in place and needs no TRIM; one whose tracks are shingled would gain by it";
+        return vec![claim, wrong.with_evidence(reason)];
     }
     wrong = wrong.problem();
     vec![
         claim,
-        remedy.into_iter().fold(wrong, |wrong, remedy| wrong.because(format!("what helps: {remedy}"))),
+        remedy.into_iter().fold(wrong, |wrong, remedy| wrong.with_evidence(format!("what helps: {remedy}"))),
     ]
 }
 
-fn with_rungs(verdict: Verdict, rungs: &[Rung]) -> Verdict {
-    rungs.iter().fold(verdict, |verdict, rung| {
-        verdict.because(format!("{} {} ({})", rung.question, rung.answer, rung.evidence))
+fn with_steps(verdict: Verdict, steps: &[TrimStep]) -> Verdict {
+    steps.iter().fold(verdict, |verdict, step| {
+        verdict.with_evidence(format!("{} {} ({})", step.question, step.answer, step.evidence))
     })
 }
 
 /// What limits the answer.
-fn doubts(mut verdict: Verdict, ladder: &Ladder<'_>) -> Verdict {
-    if ladder.path.and_then(|path| path.ok()?.at_once) == Some(false) {
+fn doubt_answer(mut verdict: Verdict, trim_evidence: &TrimEvidence<'_>) -> Verdict {
+    if trim_evidence.path.and_then(|path| path.ok()?.immediate) == Some(false) {
         verdict = verdict.caveat(
             "the file system is mounted without discard, so that TRIM is sent only when somebody runs fstrim: see systemctl status \
              fstrim.timer, and that it lists this file system",
         );
     }
-    if ladder.read_back.is_none() && verdict.standing == Standing::Undecided {
+    if trim_evidence.read_back.is_none() && verdict.standing == Standing::Undecided {
         verdict = verdict.caveat(
             "nothing was written, so that only what the system says was looked at: give a folder on it",
         );
     }
-    match ladder.outcome() {
+    match trim_evidence.outcome() {
         Some(Outcome::Zeros | Outcome::Ones) => verdict.caveat(
             "whatever lies nearest to the host has forgotten the data; of a host's file, a bridge or an array below it, nothing was \
              seen",
@@ -113,7 +126,7 @@ fn doubts(mut verdict: Verdict, ladder: &Ladder<'_>) -> Verdict {
         Some(Outcome::Other) => {
             verdict.caveat("below encryption, trimmed blocks read as random data: look at the device below it, with an unencrypted folder")
         }
-        Some(Outcome::Old) if verdict.standing == Standing::Undecided => verdict.caveat(
+        Some(Outcome::OldData) if verdict.standing == Standing::Undecided => verdict.caveat(
             "a drive may show old data for as long as it likes after TRIM; after a power cycle, or with a longer --wait, it may show \
              something else",
         ),

@@ -14,7 +14,7 @@ pub(super) enum Outcome {
     /// In part zeros or 0xFF, in part what had been there.
     Partly,
     /// What had been there.
-    Old,
+    OldData,
     /// Neither.
     Other,
 }
@@ -25,7 +25,7 @@ const NEARLY_ALL: f64 = 0.9;
 const A_PART: f64 = 0.1;
 
 impl Outcome {
-    pub(super) fn of(content: &Content) -> Self {
+    pub(super) fn from_content(content: &Content) -> Self {
         let known = content.known_bytes() as f64;
         let share = |bytes: u64| bytes as f64 / known;
         if known == 0.0 {
@@ -37,7 +37,7 @@ impl Outcome {
         } else if share(content.zero_bytes + content.ones_bytes) >= A_PART {
             Self::Partly
         } else if share(content.pattern_bytes) >= NEARLY_ALL {
-            Self::Old
+            Self::OldData
         } else {
             Self::Other
         }
@@ -55,7 +55,7 @@ impl Outcome {
             Self::Zeros => "zeros",
             Self::Ones => "bytes of 0xFF",
             Self::Partly => "in part zeros or 0xFF, in part what had been there",
-            Self::Old => "what had been there: no proof, for a drive may go on showing it",
+            Self::OldData => "what had been there: no proof, for a drive may go on showing it",
             Self::Other => "other data: encrypted, or somebody has written there",
         }
     }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn each_outcome_has_its_contents() {
         let of = |zeros, ones, pattern, other, taken| {
-            Outcome::of(&Content {
+            Outcome::from_content(&Content {
                 zero_bytes: zeros,
                 ones_bytes: ones,
                 pattern_bytes: pattern,
@@ -81,15 +81,15 @@ mod tests {
         assert_eq!(of(95, 0, 5, 0, 1000), Outcome::Zeros, "what somebody has taken says nothing");
         assert_eq!(of(0, 100, 0, 0, 0), Outcome::Ones);
         assert_eq!(of(50, 0, 50, 0, 0), Outcome::Partly);
-        assert_eq!(of(0, 0, 100, 0, 0), Outcome::Old);
-        assert_eq!(of(5, 0, 95, 0, 0), Outcome::Old);
+        assert_eq!(of(0, 0, 100, 0, 0), Outcome::OldData);
+        assert_eq!(of(5, 0, 95, 0, 0), Outcome::OldData);
         assert_eq!(of(0, 0, 0, 100, 0), Outcome::Other);
         assert_eq!(of(0, 0, 50, 50, 0), Outcome::Other);
         assert_eq!(of(0, 0, 0, 0, 100), Outcome::Nothing);
         for outcome in [Outcome::Zeros, Outcome::Ones, Outcome::Partly] {
             assert!(outcome.is_trimmed());
         }
-        for outcome in [Outcome::Nothing, Outcome::Old, Outcome::Other] {
+        for outcome in [Outcome::Nothing, Outcome::OldData, Outcome::Other] {
             assert!(!outcome.is_trimmed());
         }
     }

@@ -4,7 +4,7 @@ use likenew_core::trim::Layer;
 use likenew_core::verdict::{Findings, Line, Row, Series, Shape};
 use serde::Serialize;
 
-use super::ladder::Ladder;
+use super::trim_evidence::TrimEvidence;
 use super::worth::Worth;
 use crate::rows::row;
 use crate::series::{axis, speed};
@@ -41,7 +41,7 @@ pub(super) fn layer_row(layer: &Layer) -> Row {
 const SHARES: [usize; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99];
 
 /// Draws what there is to see.
-pub(super) fn draw(findings: &mut Findings, ladder: &Ladder<'_>, worth: Option<&Worth<'_>>) {
+pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, worth: Option<&Worth<'_>>) {
     let lines: Vec<Line> = [("without TRIM", false), ("with TRIM", true)]
         .into_iter()
         .filter_map(|(name, trimmed)| {
@@ -58,8 +58,8 @@ pub(super) fn draw(findings: &mut Findings, ladder: &Ladder<'_>, worth: Option<&
             Series::new(title, Shape::Line, axis("pass", ""), speed()).lines(lines),
         );
     }
-    let Some(Ok(seen)) = ladder.read_back else { return };
-    if seen.probes_kept_ns.is_empty() {
+    let Some(Ok(result)) = trim_evidence.read_back else { return };
+    if result.probes_kept_ns.is_empty() {
         return;
     }
     let quantiles = |name: &str, ns: &[u64]| {
@@ -68,7 +68,8 @@ pub(super) fn draw(findings: &mut Findings, ladder: &Ladder<'_>, worth: Option<&
         let at = |share: usize| sorted[(share * (sorted.len() - 1)) / 100] as f64;
         Line::new(name, SHARES.iter().map(|share| [*share as f64, at(*share)]).collect())
     };
-    let lines = [quantiles("kept", &seen.probes_kept_ns), quantiles("given up", &seen.probes_released_ns)];
+    let lines =
+        [quantiles("kept", &result.probes_kept_ns), quantiles("given up", &result.probes_released_ns)];
     let title = "How long does a read take where something is kept, and where it was given up?";
     let picture =
         Series::new(title, Shape::Line, axis("share of the reads", "%"), axis("latency", "ns")).lines(lines);

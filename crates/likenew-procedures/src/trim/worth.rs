@@ -1,6 +1,6 @@
 //! What TRIM is worth: random writes with it over random writes without.
 
-use likenew_core::look::{Look, Seen};
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::units::{amount, three_digits};
@@ -8,14 +8,14 @@ use likenew_core::verdict::{Row, Standing, Verdict};
 use likenew_stats::interval::{Interval, ratio_interval};
 use serde::Serialize;
 
-use super::course::Course;
-use super::ladder::Ladder;
-use super::rungs::Rung;
+use super::trim_evidence::TrimEvidence;
+use super::trim_steps::TrimStep;
+use super::workload_plan::WorkloadPlan;
 use crate::CONFIDENCE;
 use crate::rows::{LatencyColumns, row};
 
 /// A difference that is smaller than this is none.
-const NOTHING: f64 = 1.05;
+const RATIO_INSIGNIFICANT: f64 = 1.05;
 /// Where at least this share of the medium is given up, a drive that heard of it has so much more room that its random writes have
 /// to gain by it, unless it never had to collect garbage.
 const MUCH: f64 = 0.25;
@@ -23,7 +23,7 @@ const MUCH: f64 = 0.25;
 /// What was measured.
 pub(super) struct Worth<'e> {
     passes: Vec<(bool, &'e Segment)>,
-    asked: bool,
+    measured: bool,
     /// Why TRIM could not be sent.
     refusal: Option<String>,
     released_bytes: u64,
@@ -38,8 +38,8 @@ struct WorthRow {
     ratio: f64,
     ratio_low: Option<f64>,
     ratio_high: Option<f64>,
-    given_up_bytes: u64,
-    given_up_percent: Option<f64>,
+    freed_bytes: u64,
+    freed_percent: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -53,23 +53,33 @@ struct PassRow {
 }
 
 /// Passes that did not fail.
-fn measured(mut passes: Vec<(bool, &Segment)>) -> Vec<(bool, &Segment)> {
+fn measured_passes(mut passes: Vec<(bool, &Segment)>) -> Vec<(bool, &Segment)> {
     passes.retain(|(_, segment)| segment.measurement_error().is_none());
     passes
 }
 
 impl<'e> Worth<'e> {
-    pub(super) fn of(course: &Course<'_>, ladder: &Ladder<'e>, evidence: &'e Evidence) -> Self {
-        let medium = ladder.path.and_then(|path| path.ok()?.medium_bytes);
-        let released_bytes = course.half();
-        let unsent = evidence.sights.iter().find_map(|sight| match (&sight.look, &sight.seen) {
-            (Look::Release { .. }, Seen::Unknown(why)) => Some(why.clone()),
-            _ => None,
+    pub(super) fn from_evidence(
+        workload_plan: &WorkloadPlan<'_>,
+        trim_evidence: &TrimEvidence<'e>,
+        evidence: &'e Evidence,
+    ) -> Self {
+        let medium = trim_evidence.path.and_then(|path| path.ok()?.medium_bytes);
+        let released_bytes = workload_plan.half();
+        let unsent = evidence.observations.iter().find_map(|observation| {
+            match (&observation.probe, &observation.result) {
+                (Probe::Release { .. }, ProbeResult::Unknown(reason)) => Some(reason.clone()),
+                _ => None,
+            }
         });
         Self {
-            passes: if course.measures() { measured(course.passes(evidence)) } else { Vec::new() },
-            asked: course.measures(),
-            refusal: ladder.refusal().map(str::to_owned).or(unsent),
+            passes: if workload_plan.measures() {
+                measured_passes(workload_plan.passes(evidence))
+            } else {
+                Vec::new()
+            },
+            measured: workload_plan.measures(),
+            refusal: trim_evidence.refusal().map(str::to_owned).or(unsent),
             released_bytes,
             released_share: medium.map(|medium| released_bytes as f64 / medium.max(1) as f64),
         }
@@ -99,34 +109,34 @@ impl<'e> Worth<'e> {
     /// Whether random writes gain by it.
     pub(super) fn standing(&self) -> Standing {
         match self.interval() {
-            Some(interval) if interval.low > NOTHING => Standing::Holds,
-            Some(interval) if interval.high < NOTHING => Standing::Fails,
+            Some(interval) if interval.low > RATIO_INSIGNIFICANT => Standing::Holds,
+            Some(interval) if interval.high < RATIO_INSIGNIFICANT => Standing::Fails,
             _ => Standing::Undecided,
         }
     }
 
     /// Whether so much was given up that a drive that heard of it shows it.
-    pub(super) fn gives_up_much(&self) -> bool {
+    pub(super) fn frees_enough(&self) -> bool {
         self.released_share.is_some_and(|share| share >= MUCH)
     }
 
-    pub(super) fn rung(&self) -> Option<Rung> {
+    pub(super) fn step(&self) -> Option<TrimStep> {
         let ratio = three_digits(self.ratio()?);
         let answer = match self.standing() {
             Standing::Holds => format!("yes: {ratio} times as fast"),
             Standing::Fails => "no".to_owned(),
             Standing::Undecided => "not decided".to_owned(),
         };
-        Some(Rung {
-            rung: "effect",
+        Some(TrimStep {
+            step: "effect",
             question: "Do random writes gain by it?",
             answer,
-            evidence: self.because(),
+            evidence: self.evidence(),
             decisive: self.standing() == Standing::Holds,
         })
     }
 
-    fn because(&self) -> String {
+    fn evidence(&self) -> String {
         let (with, without) = (self.speeds(true).len(), self.speeds(false).len());
         let share = self
             .released_share
@@ -147,7 +157,7 @@ impl<'e> Worth<'e> {
     /// Whether it is worth anything, if that was asked and could be measured.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let ratio = self.ratio();
-        if !self.asked || (ratio.is_none() && self.refusal.is_none()) {
+        if !self.measured || (ratio.is_none() && self.refusal.is_none()) {
             return None;
         }
         let claim = match (self.standing(), ratio) {
@@ -160,13 +170,12 @@ impl<'e> Worth<'e> {
         if let (Some(ratio), Some(interval)) = (ratio, self.interval()) {
             verdict = verdict.estimate(ratio, interval.low, interval.high, "×");
         }
-        if let Some(why) = &self.refusal {
-            return Some(
-                verdict
-                    .because(format!("TRIM could not be sent, so that there is nothing to compare: {why}")),
-            );
+        if let Some(reason) = &self.refusal {
+            return Some(verdict.with_evidence(format!(
+                "TRIM could not be sent, so that there is nothing to compare: {reason}"
+            )));
         }
-        verdict = verdict.because(self.because());
+        verdict = verdict.with_evidence(self.evidence());
         if self.interval().is_none() {
             verdict = verdict.caveat(
                 "fewer than two passes of each say nothing of how the next would differ: give more --passes",
@@ -174,7 +183,7 @@ impl<'e> Worth<'e> {
         } else if self.standing() == Standing::Undecided {
             verdict = verdict.caveat("the passes differ too much: give more --passes or more --time");
         }
-        if !self.gives_up_much() && self.standing() != Standing::Holds {
+        if !self.frees_enough() && self.standing() != Standing::Holds {
             verdict = verdict.caveat(
                 "a drive that has much other room gains little by so small a part of it: --space gives up more, and writes more",
             );
@@ -193,8 +202,8 @@ impl<'e> Worth<'e> {
             ratio,
             ratio_low: interval.map(|interval| interval.low),
             ratio_high: interval.map(|interval| interval.high),
-            given_up_bytes: self.released_bytes,
-            given_up_percent: self.released_share.map(|share| share * 100.0),
+            freed_bytes: self.released_bytes,
+            freed_percent: self.released_share.map(|share| share * 100.0),
         })]
     }
 

@@ -5,9 +5,9 @@ use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use serde::Serialize;
 
-use super::course::{Course, Task};
 use super::device_wrap::{DeviceWrap, device_wrap};
-use super::narrowing::Knowledge;
+use super::narrowing::ProbeSummary;
+use super::workload_plan::{Task, WorkloadPlan};
 
 /// The row of the table `capacity`.
 #[derive(Clone, Debug, Serialize)]
@@ -33,11 +33,16 @@ pub(super) struct Capacity {
 
 impl Capacity {
     /// Of everything that was found.
-    pub(super) fn of(course: &Course<'_>, evidence: &Evidence) -> Self {
-        let searched = course.done.iter().any(|(task, _)| task.is_probe()) && !course.ground.is_folder;
-        let known = if searched { Knowledge::of(&course.ground, &course.done) } else { Knowledge::default() };
-        let last_read = course.last_read();
-        let passed = course.reads().next().is_some();
+    pub(super) fn from_evidence(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Self {
+        let searched =
+            workload_plan.history.iter().any(|(task, _)| task.is_probe()) && !workload_plan.layout.is_folder;
+        let known = if searched {
+            ProbeSummary::from_probes(&workload_plan.layout, &workload_plan.history)
+        } else {
+            ProbeSummary::default()
+        };
+        let last_read = workload_plan.last_read();
+        let passed = workload_plan.reads().next().is_some();
         let (mut checked, mut damaged, mut lost) = (0, 0, 0);
         for (_, damage) in last_read.iter().filter(|_| passed) {
             checked += damage.checked_bytes;
@@ -45,18 +50,18 @@ impl Capacity {
             lost += damage.bytes() - damage.bytes_of(Kind::Wrong);
         }
         let intact = checked - damaged;
-        let whole = checked == course.ground.span && !course.ground.is_folder;
-        let by_extents = Course::extents(evidence).map(|map| device_wrap(map, &last_read));
-        let own_addresses = known.wraps_at.or_else(|| wrapped_in_passes(course));
+        let whole = checked == workload_plan.layout.span && !workload_plan.layout.is_folder;
+        let by_extents = WorkloadPlan::extents(evidence).map(|map| device_wrap(map, &last_read));
+        let own_addresses = known.wraps_at.or_else(|| wrapped_in_passes(workload_plan));
         let wraps = match by_extents {
             Some(by_extents) => by_extents.map(|wrap| wrap.at),
-            None if course.ground.is_folder => None,
+            None if workload_plan.layout.is_folder => None,
             // What holds more than that does not go round there.
             None => own_addresses.filter(|wrap| intact <= *wrap),
         };
-        let limits = [wraps, known.nowhere_from, (whole && lost > 0).then(|| checked - lost)];
+        let limits = [wraps, known.absent_from, (whole && lost > 0).then(|| checked - lost)];
         let at_most = limits.into_iter().flatten().min();
-        let at_least = intact.max(known.there_to);
+        let at_least = intact.max(known.present_until);
         Self {
             announced_bytes: evidence.geometry.capacity,
             read_back_bytes: checked,
@@ -71,10 +76,10 @@ impl Capacity {
 }
 
 /// The divisor of all distances that the passes have shown.
-fn wrapped_in_passes(course: &Course<'_>) -> Option<u64> {
-    let reads = course
-        .done
+fn wrapped_in_passes(workload_plan: &WorkloadPlan<'_>) -> Option<u64> {
+    let reads = workload_plan
+        .history
         .iter()
-        .filter(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. } | Task::LookBack { .. }));
+        .filter(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. } | Task::ReadBack { .. }));
     super::narrowing::wraps_at(reads.map(|(_, segment)| *segment))
 }

@@ -13,7 +13,7 @@ use super::narrowing::divisor;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DeviceWrap {
     pub(super) at: u64,
-    pub(super) shown_by: u64,
+    pub(super) evidence_bytes: u64,
 }
 
 /// Fewer bytes than this that were found at another place are not believed: a single write may have gone astray.
@@ -23,7 +23,7 @@ const CONTRADICTED_SHARE: u64 = 20;
 
 /// Bytes that were read as they were written for `label`.
 #[derive(Clone, Copy)]
-struct Held {
+struct MisplacedRange {
     at: u64,
     label: u64,
     bytes: u64,
@@ -32,9 +32,10 @@ struct Held {
 /// By the ranges that were read one after the other, with nothing written between, and what was found wrong in them. None where
 /// what was found does not agree with one number.
 pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) -> Option<DeviceWrap> {
-    let held: Vec<Held> = read.iter().flat_map(|(ranges, damage)| held(ranges, damage)).collect();
-    let (mut at, mut shown_by) = (0, 0);
-    for elsewhere in held.iter().filter(|held| held.at != held.label) {
+    let misplaced: Vec<MisplacedRange> =
+        read.iter().flat_map(|(ranges, damage)| misplaced_ranges(ranges, damage)).collect();
+    let (mut at, mut evidence_bytes) = (0, 0);
+    for elsewhere in misplaced.iter().filter(|misplaced| misplaced.at != misplaced.label) {
         for here in map.pieces(elsewhere.at, elsewhere.bytes) {
             let label = elsewhere.label + (here.offset - elsewhere.at);
             for there in map.pieces(label, here.bytes) {
@@ -42,30 +43,30 @@ pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) 
                 // Two places of the file that are one on the device: the map is not that of what was read.
                 let distance = Some(place.abs_diff(there.device_offset)).filter(|distance| *distance > 0)?;
                 at = divisor(at, distance);
-                shown_by += there.bytes;
+                evidence_bytes += there.bytes;
             }
         }
     }
-    let agrees = shown_by >= SHOWN_LEAST && {
-        let all: u64 = held.iter().map(|held| held.bytes).sum();
-        contradicted(map, &held, at) <= all / CONTRADICTED_SHARE
+    let agrees = evidence_bytes >= SHOWN_LEAST && {
+        let all: u64 = misplaced.iter().map(|misplaced| misplaced.bytes).sum();
+        contradictions(map, &misplaced, at) <= all / CONTRADICTED_SHARE
     };
-    agrees.then_some(DeviceWrap { at, shown_by })
+    agrees.then_some(DeviceWrap { at, evidence_bytes })
 }
 
 /// What ranges hold: what was written, but for what was found to be something else.
-fn held(ranges: &[Range<u64>], damage: &Damage) -> Vec<Held> {
+fn misplaced_ranges(ranges: &[Range<u64>], damage: &Damage) -> Vec<MisplacedRange> {
     let elsewhere = damage.ranges.iter().filter(|damaged| damaged.kind == Kind::Wrapped);
-    let mut held: Vec<Held> = elsewhere
+    let mut misplaced: Vec<MisplacedRange> = elsewhere
         .filter_map(|damaged| {
-            let label = damaged.found.address?;
-            Some(Held { at: damaged.from, label, bytes: damaged.to - damaged.from })
+            let label = damaged.content.address?;
+            Some(MisplacedRange { at: damaged.from, label, bytes: damaged.to - damaged.from })
         })
         .collect();
     // What is damaged and not listed, or could not be read, may lie anywhere.
     let asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
     if damage.unlisted_bytes > 0 || damage.checked_bytes != asked {
-        return held;
+        return misplaced;
     }
     for range in ranges {
         let first = damage.ranges.partition_point(|damaged| damaged.to <= range.start);
@@ -73,24 +74,24 @@ fn held(ranges: &[Range<u64>], damage: &Damage) -> Vec<Held> {
         let damaged = damage.ranges[first..].iter().take_while(|damaged| damaged.from < range.end);
         for (from, to) in damaged.map(|damaged| (damaged.from, damaged.to)).chain([(range.end, range.end)]) {
             if from > at {
-                held.push(Held { at, label: at, bytes: from - at });
+                misplaced.push(MisplacedRange { at, label: at, bytes: from - at });
             }
             at = at.max(to);
         }
     }
-    held
+    misplaced
 }
 
 /// Bytes that would lie at the same place of the device as others that hold something else, if its addresses went round there.
-fn contradicted(map: &ExtentMap, held: &[Held], wrap: u64) -> u64 {
+fn contradictions(map: &ExtentMap, misplaced: &[MisplacedRange], wrap: u64) -> u64 {
     // Where it starts and ends on the device, and how far its label is from there.
     let mut places: Vec<(u64, u64, u64)> = Vec::new();
-    for held in held {
-        for piece in map.pieces(held.at, held.bytes) {
+    for misplaced in misplaced {
+        for piece in map.pieces(misplaced.at, misplaced.bytes) {
             let (mut at, end) = (piece.device_offset, piece.device_offset + piece.bytes);
             while at < end {
                 let to = end.min((at / wrap + 1) * wrap);
-                let label = held.label + (piece.offset - held.at) + (at - piece.device_offset);
+                let label = misplaced.label + (piece.offset - misplaced.at) + (at - piece.device_offset);
                 places.push((at % wrap, at % wrap + (to - at), label.wrapping_sub(at % wrap)));
                 at = to;
             }
@@ -137,7 +138,7 @@ mod tests {
         for piece in 0..pieces {
             for at in (0..PIECE).step_by(SECTOR) {
                 STAMP.fill(holds(piece) * PIECE + at, &mut sector);
-                damage.look(STAMP, piece * PIECE + at, &sector);
+                damage.inspect(STAMP, piece * PIECE + at, &sector);
             }
         }
         damage

@@ -1,15 +1,15 @@
 //! Everything that a verification has found, as verdicts, tables and a picture.
 
-use likenew_core::damage::{Damage, Damaged};
+use likenew_core::damage::{Damage, DamagedRange};
 use likenew_core::procedure::Evidence;
 use likenew_core::verdict::Findings;
 use serde::Serialize;
 
 use super::VerifyOptions;
 use super::capacity::Capacity;
-use super::course::{Course, Narrow, Task};
 use super::parts;
 use super::verdicts;
+use super::workload_plan::{NarrowStep, Task, WorkloadPlan};
 use crate::refusals::refusals;
 use crate::rows::row;
 
@@ -28,16 +28,20 @@ struct DamageRow {
 }
 
 /// Out of what was done, however little it is.
-pub(super) fn findings(options: &VerifyOptions, course: &Course<'_>, evidence: &Evidence) -> Findings {
+pub(super) fn findings(
+    options: &VerifyOptions,
+    workload_plan: &WorkloadPlan<'_>,
+    evidence: &Evidence,
+) -> Findings {
     let mut findings = Findings::default();
-    if course.done.is_empty() {
+    if workload_plan.history.is_empty() {
         return findings;
     }
-    let capacity = Capacity::of(course, evidence);
-    let found = Found::of(course);
-    findings.verdicts = verdicts::verdicts(course, evidence, &capacity, &found);
+    let capacity = Capacity::from_evidence(workload_plan, evidence);
+    let found = DamageSummary::collect(workload_plan);
+    findings.verdicts = verdicts::verdicts(workload_plan, evidence, &capacity, &found);
     findings.verdicts.extend(refusals(&evidence.segments));
-    let rows = parts::rows(course);
+    let rows = parts::rows(workload_plan);
     if !rows.is_empty() {
         findings.series.insert("parts".into(), parts::picture(&rows, options.passes));
     }
@@ -49,26 +53,26 @@ pub(super) fn findings(options: &VerifyOptions, course: &Course<'_>, evidence: &
 }
 
 /// What the probes, and each pass, found wrong.
-pub(super) struct Found {
+pub(super) struct DamageSummary {
     /// Of the probes and looks back.
-    pub(super) early: Damage,
+    pub(super) probe_damage: Damage,
     /// Of each pass.
     pub(super) passes: Vec<(u32, Damage)>,
 }
 
-impl Found {
-    fn of(course: &Course<'_>) -> Self {
-        let mut found = Self { early: Damage::default(), passes: Vec::new() };
-        for (task, segment) in &course.done {
+impl DamageSummary {
+    fn collect(workload_plan: &WorkloadPlan<'_>) -> Self {
+        let mut found = Self { probe_damage: Damage::default(), passes: Vec::new() };
+        for (task, segment) in &workload_plan.history {
             let Some(damage) = segment.damage.clone() else { continue };
             match task {
                 // Rounds read what they expect not to find.
-                Task::Narrow(_, Narrow::Read) => {}
+                Task::NarrowStep(_, NarrowStep::Read) => {}
                 Task::Part { pass, .. } => match found.passes.last_mut() {
                     Some((last, all)) if last == pass => all.merge(damage),
                     _ => found.passes.push((*pass, damage)),
                 },
-                _ => found.early.merge(damage),
+                _ => found.probe_damage.merge(damage),
             }
         }
         found
@@ -76,7 +80,7 @@ impl Found {
 
     /// All of it, as one.
     pub(super) fn total(&self) -> Damage {
-        let mut total = self.early.clone();
+        let mut total = self.probe_damage.clone();
         // Ranges of several passes are not one range.
         total.ranges.clear();
         total.unlisted_bytes = 0;
@@ -87,31 +91,32 @@ impl Found {
     }
 
     /// Every range: of the passes where there were any, otherwise of what was found early.
-    fn listed(&self) -> impl Iterator<Item = (Option<u32>, &Damaged)> {
-        let early = self.early.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));
+    fn listed_ranges(&self) -> impl Iterator<Item = (Option<u32>, &DamagedRange)> {
+        let probe_damage =
+            self.probe_damage.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));
         let passes = self
             .passes
             .iter()
             .flat_map(|(pass, damage)| damage.ranges.iter().map(|range| (Some(*pass), range)));
-        early.chain(passes)
+        probe_damage.chain(passes)
     }
 
     /// The first range in the list.
-    pub(super) fn first(&self) -> Option<&Damaged> {
-        self.listed().next().map(|(_, range)| range).or(self.early.ranges.first())
+    pub(super) fn first(&self) -> Option<&DamagedRange> {
+        self.listed_ranges().next().map(|(_, range)| range).or(self.probe_damage.ranges.first())
     }
 
     fn rows(&self) -> impl Iterator<Item = DamageRow> {
-        self.listed().map(|(pass, range)| DamageRow {
+        self.listed_ranges().map(|(pass, range)| DamageRow {
             pass,
             from_byte: range.from,
             to_byte: range.to,
             kind: range.kind.name(),
             bits: (range.bits > 0).then_some(range.bits),
-            written_for_byte: range.found.address,
-            written_in_pass: range.found.pass,
-            written_with_key: range.found.key,
-            first_bytes: range.found.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            written_for_byte: range.content.address,
+            written_in_pass: range.content.pass,
+            written_with_key: range.content.key,
+            first_bytes: range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         })
     }
 }

@@ -5,7 +5,7 @@ use likenew_core::segment::Segment;
 use likenew_core::verdict::{Line, Series, Shape};
 use serde::Serialize;
 
-use super::course::Course;
+use super::workload_plan::WorkloadPlan;
 use crate::series::{axis, speed};
 
 /// A row of the table `parts`.
@@ -43,12 +43,12 @@ impl PartRow {
 }
 
 /// All parts, as they were written and read back.
-pub(super) fn rows(course: &Course<'_>) -> Vec<PartRow> {
+pub(super) fn rows(workload_plan: &WorkloadPlan<'_>) -> Vec<PartRow> {
     let mut rows: Vec<PartRow> = [Op::Write, Op::Read]
         .into_iter()
         .flat_map(|op| {
-            course.parts_of(op).map(move |(pass, part, segment)| {
-                PartRow::new(op, pass, part, course.ground.part(part).start, segment)
+            workload_plan.parts_of(op).map(move |(pass, part, segment)| {
+                PartRow::new(op, pass, part, workload_plan.layout.part(part).start, segment)
             })
         })
         .collect();
@@ -72,8 +72,8 @@ pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
 /// Speed along the addresses, each pass a line.
 pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
     let line = |op: Op, pass: u32| {
-        let done = if op == Op::Read { "read back" } else { "write" };
-        let name = if passes > 1 { format!("{done}, pass {pass}") } else { done.to_owned() };
+        let verb = if op == Op::Read { "read back" } else { "write" };
+        let name = if passes > 1 { format!("{verb}, pass {pass}") } else { verb.to_owned() };
         let points = rows.iter().filter(|row| row.op == op && row.pass == pass);
         let point = |row: &PartRow| Some([row.offset_bytes as f64, row.bytes_per_s?]);
         Line::new(name, points.filter_map(point).collect())

@@ -3,7 +3,7 @@
 /// Places that begin at 0 and at every size that drives are made in, powers of two and the makers' decimal ones, and the last
 /// one there is: addresses that go round at such a size meet the first place. Ascending, multiples of `step`, and none
 /// overlaps another.
-pub(super) fn doubling(span: u64, block: u64, step: u64) -> Vec<u64> {
+pub(super) fn doubling_offsets(span: u64, block: u64, step: u64) -> Vec<u64> {
     let last = (span - block) - (span - block) % step;
     let binary = (0..64).map_while(|doublings| 1u64.checked_shl(doublings));
     let decimal = (0..36).map(|doublings| 1_000_000_000u64.saturating_mul(1 << doublings));
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn every_size_that_drives_are_made_in_is_a_place() {
-        let places = doubling(512_000_000_000, 1 << 20, 512);
+        let places = doubling_offsets(512_000_000_000, 1 << 20, 512);
         for size in [
             0,
             1 << 20,
@@ -47,7 +47,7 @@ mod tests {
         fn places_lie_within_the_span_and_apart(blocks in 1u64..1 << 30, more in 0u64..2000, files in any::<bool>()) {
             let (block, step) = (1 << 20, if files { 1 << 20 } else { 512 });
             let span = blocks * block + if files { 0 } else { more * 512 };
-            let places = doubling(span, block, step);
+            let places = doubling_offsets(span, block, step);
             prop_assert_eq!(places[0], 0);
             prop_assert!(places.iter().all(|place| place + block <= span && place % step == 0));
             prop_assert!(places.windows(2).all(|pair| pair[0] + block <= pair[1]));

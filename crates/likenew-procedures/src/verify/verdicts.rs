@@ -1,6 +1,6 @@
 //! What a verification says in the end.
 
-use likenew_core::damage::{Damage, Damaged, Kind};
+use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::drive::Kind as DriveKind;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
@@ -9,35 +9,39 @@ use likenew_core::units::{amount, three_digits};
 use likenew_core::verdict::{Standing, Verdict};
 
 use super::capacity::Capacity;
-use super::course::{Course, Task};
 use super::device_wrap::DeviceWrap;
-use super::findings::Found;
+use super::findings::DamageSummary;
+use super::workload_plan::{Task, WorkloadPlan};
 
 /// What is wrong first, then whether it holds what it says, then whether what was written is what was read.
 pub(super) fn verdicts(
-    course: &Course<'_>,
+    workload_plan: &WorkloadPlan<'_>,
     evidence: &Evidence,
     capacity: &Capacity,
-    found: &Found,
+    damage: &DamageSummary,
 ) -> Vec<Verdict> {
-    let mut total = found.total();
+    let mut total = damage.total();
     if let Some((_, last)) =
-        found.passes.last().filter(|(_, last)| course.ground.is_folder && last.bytes() > 0)
+        damage.passes.last().filter(|(_, last)| workload_plan.layout.is_folder && last.bytes() > 0)
     {
         // Of a folder each byte counts once, and a look back has read some of them before.
         total = last.clone();
     }
     let mut verdicts = Vec::new();
-    verdicts.extend(problem(course, &total, found.first()));
-    verdicts.push(holds(course, evidence, capacity, &total));
-    verdicts.push(reads_back(course, evidence, &total));
+    verdicts.extend(problem(workload_plan, &total, damage.first()));
+    verdicts.push(holds(workload_plan, evidence, capacity, &total));
+    verdicts.push(reads_back(workload_plan, evidence, &total));
     verdicts
 }
 
-fn problem(course: &Course<'_>, total: &Damage, first: Option<&Damaged>) -> Option<Verdict> {
+fn problem(
+    workload_plan: &WorkloadPlan<'_>,
+    total: &Damage,
+    first: Option<&DamagedRange>,
+) -> Option<Verdict> {
     let first = first.filter(|_| total.bytes() > 0)?;
     let (bytes, checked) = (total.bytes(), total.checked_bytes);
-    let claim = if course.ground.is_folder {
+    let claim = if workload_plan.layout.is_folder {
         let (right, checked, wrong) = (amount(checked - bytes), amount(checked), amount(bytes));
         format!("{right} of the {checked} that were written read back right; {wrong} did not.")
     } else {
@@ -47,14 +51,14 @@ fn problem(course: &Course<'_>, total: &Damage, first: Option<&Damaged>) -> Opti
     for kind in Kind::ALL {
         let bytes = total.bytes_of(kind);
         if bytes > 0 {
-            verdict = verdict.because(format!("{} {}", amount(bytes), meaning(kind, total)));
+            verdict = verdict.with_evidence(format!("{} {}", amount(bytes), meaning(kind, total)));
         }
     }
-    let found = match (first.kind, first.found.address) {
+    let found = match (first.kind, first.content.address) {
         (Kind::Wrapped, Some(address)) => format!(", and hold what was written for byte {address}"),
         _ => String::new(),
     };
-    Some(verdict.because(format!("the first are bytes {} to {}{found}", first.from, first.to)))
+    Some(verdict.with_evidence(format!("the first are bytes {} to {}{found}", first.from, first.to)))
 }
 
 /// A kind of damage in words.
@@ -80,90 +84,95 @@ fn subject(evidence: &Evidence, span: u64) -> String {
     }
 }
 
-fn holds(course: &Course<'_>, evidence: &Evidence, capacity: &Capacity, total: &Damage) -> Verdict {
-    let claim = subject(evidence, course.ground.span);
+fn holds(
+    workload_plan: &WorkloadPlan<'_>,
+    evidence: &Evidence,
+    capacity: &Capacity,
+    total: &Damage,
+) -> Verdict {
+    let claim = subject(evidence, workload_plan.layout.span);
     if let Some(most) = capacity.holds_at_most_bytes {
         let mut verdict = Verdict::new(claim, Standing::Fails);
         verdict = match (capacity.wraps_at_bytes, capacity.device_wrap) {
-            (_, Some(DeviceWrap { at, shown_by })) => verdict.because(format!(
+            (_, Some(DeviceWrap { at, evidence_bytes })) => verdict.with_evidence(format!(
                 "the addresses of the device below wrap at {} ({at} bytes), by where {} of the files lie on it",
                 amount(at),
-                amount(shown_by)
+                amount(evidence_bytes)
             )),
             (Some(wrap), None) => {
-                verdict.because(format!("addresses go round at {} ({wrap} bytes)", amount(wrap)))
+                verdict.with_evidence(format!("addresses go round at {} ({wrap} bytes)", amount(wrap)))
             }
             (None, None) => verdict,
         };
         let least = capacity.holds_at_least_bytes;
-        verdict = verdict.because(match (capacity.device_wrap, least) {
+        verdict = verdict.with_evidence(match (capacity.device_wrap, least) {
             (Some(_), _) => format!("the device holds no more than {} ({most} bytes)", amount(most)),
             (None, least) if least == most => format!("it holds {} ({most} bytes)", amount(most)),
             (None, least) => format!("it holds {} at most, {} at least", amount(most), amount(least)),
         });
-        return early(verdict, course);
+        return early_damage(verdict, workload_plan);
     }
     if total.bytes() > 0 {
-        let why = if course.ground.is_folder {
+        let reason = if workload_plan.layout.is_folder {
             "where the device below ends does not follow from that: the file system decides where on it the files lie"
         } else {
             "some of it is not what was written, and no single limit explains where"
         };
-        return early(Verdict::new(claim, Standing::Fails).because(why), course);
+        return early_damage(Verdict::new(claim, Standing::Fails).with_evidence(reason), workload_plan);
     }
-    match doubt(course, evidence, total) {
-        Some(doubt) => Verdict::new(claim, Standing::Undecided).because(doubt),
+    match caveat(workload_plan, evidence, total) {
+        Some(doubt) => Verdict::new(claim, Standing::Undecided).with_evidence(doubt),
         None => {
-            let how = if course.ground.options.read_only {
+            let how = if workload_plan.layout.options.read_only {
                 "all of it is still what an earlier run has written"
             } else {
                 "all of it was written before any of it was read"
             };
             let compared = amount(total.checked_bytes);
             Verdict::new(claim, Standing::Holds)
-                .because(format!("{how}, and every byte was compared; {compared} in all"))
+                .with_evidence(format!("{how}, and every byte was compared; {compared} in all"))
         }
     }
 }
 
-fn early(verdict: Verdict, course: &Course<'_>) -> Verdict {
+fn early_damage(verdict: Verdict, workload_plan: &WorkloadPlan<'_>) -> Verdict {
     let ios: u64 =
-        course.done.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
-    let passed = course.last_part_read().is_some_and(|part| part + 1 == course.ground.parts());
-    if course.next.is_none() && !passed {
+        workload_plan.history.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
+    let passed = workload_plan.last_part_read().is_some_and(|part| part + 1 == workload_plan.layout.parts());
+    if workload_plan.next.is_none() && !passed {
         verdict
-            .because(format!("found after {ios} I/Os, so the rest was not written"))
+            .with_evidence(format!("found after {ios} I/Os, so the rest was not written"))
             .caveat("--full writes and reads all of it, and lists every damaged range")
     } else {
         verdict
     }
 }
 
-fn reads_back(course: &Course<'_>, evidence: &Evidence, total: &Damage) -> Verdict {
+fn reads_back(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence, total: &Damage) -> Verdict {
     let claim = "What was written is what was read.";
     if total.bytes() > 0 {
-        return Verdict::new(claim, Standing::Fails).because(format!(
+        return Verdict::new(claim, Standing::Fails).with_evidence(format!(
             "{} of {} are not",
             amount(total.bytes()),
             amount(total.checked_bytes)
         ));
     }
     if total.checked_bytes == 0 {
-        return Verdict::new(claim, Standing::Undecided).because("nothing was read yet");
+        return Verdict::new(claim, Standing::Undecided).with_evidence("nothing was read yet");
     }
     let compared = format!("{} were compared, every byte", amount(total.checked_bytes));
-    let memory = memory(course, evidence);
-    match memory.or_else(|| unfinished(course)) {
-        Some(doubt) => Verdict::new(claim, Standing::Undecided).because(doubt).because(compared),
-        None => Verdict::new(claim, Standing::Holds).because(compared),
+    let memory = memory(workload_plan, evidence);
+    match memory.or_else(|| unfinished_caveat(workload_plan)) {
+        Some(doubt) => Verdict::new(claim, Standing::Undecided).with_evidence(doubt).with_evidence(compared),
+        None => Verdict::new(claim, Standing::Holds).with_evidence(compared),
     }
 }
 
 /// Why it can not be said that a drive without any damage holds everything.
-fn doubt(course: &Course<'_>, evidence: &Evidence, total: &Damage) -> Option<String> {
-    let whole = course.next.is_none() && course.reads().next().is_some();
+fn caveat(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence, total: &Damage) -> Option<String> {
+    let whole = workload_plan.next.is_none() && workload_plan.reads().next().is_some();
     if !whole {
-        let options = &course.ground.options;
+        let options = &workload_plan.layout.options;
         return Some(if options.quick {
             format!(
                 "{} of probes are as they should be, and only writing everything proves it: leave --quick out",
@@ -173,34 +182,36 @@ fn doubt(course: &Course<'_>, evidence: &Evidence, total: &Damage) -> Option<Str
             "the run ended before all of it was read back".into()
         });
     }
-    if let Some(unread) = unread(course) {
+    if let Some(unread) = unread_parts(workload_plan) {
         return Some(unread);
     }
-    if evidence.identity.kind != DriveKind::Folder && course.ground.span < evidence.geometry.capacity {
+    if evidence.identity.kind != DriveKind::Folder && workload_plan.layout.span < evidence.geometry.capacity {
         return Some(format!(
             "only {} of {} were written: addresses beyond may go round onto them",
-            amount(course.ground.span),
+            amount(workload_plan.layout.span),
             amount(evidence.geometry.capacity)
         ));
     }
-    memory(course, evidence)
+    memory(workload_plan, evidence)
 }
 
-fn unfinished(course: &Course<'_>) -> Option<String> {
-    let ended = course.next.is_some() && !course.ground.options.quick;
-    ended.then(|| "the run ended before all of it was read back".to_owned()).or_else(|| unread(course))
+fn unfinished_caveat(workload_plan: &WorkloadPlan<'_>) -> Option<String> {
+    let ended = workload_plan.next.is_some() && !workload_plan.layout.options.quick;
+    ended
+        .then(|| "the run ended before all of it was read back".to_owned())
+        .or_else(|| unread_parts(workload_plan))
 }
 
 /// What could not be read was not compared either.
-fn unread(course: &Course<'_>) -> Option<String> {
-    let asked: u64 = course
+fn unread_parts(workload_plan: &WorkloadPlan<'_>) -> Option<String> {
+    let asked: u64 = workload_plan
         .reads()
         .map(|(_, part, _)| {
-            let range = course.ground.part(part);
+            let range = workload_plan.layout.part(part);
             range.end - range.start
         })
         .sum();
-    let compared: u64 = course
+    let compared: u64 = workload_plan
         .reads()
         .filter_map(|(_, _, segment)| segment.damage.as_ref())
         .map(|damage| damage.checked_bytes)
@@ -209,7 +220,7 @@ fn unread(course: &Course<'_>) -> Option<String> {
 }
 
 /// Why what was read may have come from memory rather than from where it was written to.
-fn memory(course: &Course<'_>, evidence: &Evidence) -> Option<String> {
+fn memory(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Option<String> {
     if evidence.geometry.clock == Clock::Virtual {
         return None;
     }
@@ -218,12 +229,13 @@ fn memory(course: &Course<'_>, evidence: &Evidence) -> Option<String> {
     if cached {
         return Some("it was read through the page cache, which may have answered for the drive".into());
     }
-    let cache = course.ground.options.cache;
-    let rereads = course.done.iter().any(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. }));
-    (course.ground.span < cache && !course.ground.options.read_only && rereads).then(|| {
+    let cache = workload_plan.layout.options.cache;
+    let rereads =
+        workload_plan.history.iter().any(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. }));
+    (workload_plan.layout.span < cache && !workload_plan.layout.options.read_only && rereads).then(|| {
         format!(
             "{} are less than a drive's own memory may hold, which may have answered (--cache {})",
-            amount(course.ground.span),
+            amount(workload_plan.layout.span),
             amount(cache)
         )
     })

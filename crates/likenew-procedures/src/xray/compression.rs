@@ -11,11 +11,11 @@ use likenew_core::verdict::{Line, Series, Shape};
 use likenew_core::workload::Workload;
 use likenew_stats::summary::{median, quantile};
 
-use super::compared::{Compared, latencies, reads_of_both, write_in_order};
+use super::comparison::{MedianComparison, latencies, reads_of_both, write_in_order};
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, own_name};
 use crate::series::axis;
 
 const AREA: u64 = 2 << 20;
@@ -34,27 +34,27 @@ const WRITTEN_SLOWER_MAX: f64 = 1.05;
 /// As long to read as other data.
 const SAME: f64 = 0.015;
 /// Zeros that are written faster than this share of random data are stored shorter, whatever reads say.
-const WRITTEN_FASTER: f64 = 0.6;
+const ZERO_WRITE_RATIO_MAX: f64 = 0.6;
 const CLEARLY: f64 = 0.7;
 /// Reads of which the middle 80 % lie so far apart scatter by their nature.
 const SCATTERS: f64 = 0.25;
 
 /// Writes zeros and random data in turns, then reads both.
-pub(super) struct CompressionProbe;
+pub(super) struct CompressionExperiment;
 
-impl Probe for CompressionProbe {
+impl Experiment for CompressionExperiment {
     fn name(&self) -> &'static str {
         "compression"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if refusal(scene).is_some() {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
             return None;
         }
-        let steps = scene.own.len();
+        let steps = context.segments.len();
         let (round, step) = (steps / ROUND, steps % ROUND);
-        let is_enough = rounds(scene).iter().any(|round| round.word().is_some());
-        if is_enough || round == ROUNDS || !scene.may_write(AREA) {
+        let is_enough = rounds(context).iter().any(|round| round.word().is_some());
+        if is_enough || round == ROUNDS || !context.may_write(AREA) {
             return None;
         }
         let Some(area) = order(round).get(step).copied() else {
@@ -67,15 +67,15 @@ impl Probe for CompressionProbe {
         Some(write_in_order(&format!("{name} {round}.{step}"), areas(round)[area].clone(), data))
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        if let Some(property) = refusal(scene) {
-            return Finding::of(property, None);
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
         }
-        let rounds = rounds(scene);
+        let rounds = rounds(context);
         match rounds.last() {
             Some(last) => {
-                let property = judged(&rounds);
-                Finding::of(property, Some(("zeros_and_random_data", picture(last))))
+                let property = infer_property(&rounds);
+                Finding::single(property, Some(("zeros_and_random_data", picture(last))))
             }
             None => Finding::default(),
         }
@@ -96,29 +96,29 @@ fn areas(round: usize) -> [Range<u64>; 2] {
 /// What one round has shown.
 struct Round {
     /// Of zeros beside random data.
-    reads: Compared,
+    reads: MedianComparison,
     /// Times of reads lie as far apart as those of a disk or a network.
     scatters: bool,
     /// Nanoseconds that zeros and random data have taken to be written, each twice.
-    written: [[f64; 2]; 2],
+    write_times: [[f64; 2]; 2],
 }
 
 impl Round {
-    fn of((round, own): (usize, &[&Segment])) -> Option<Self> {
-        let reads = own.iter().find(|segment| own_name(segment).starts_with("reads"))?;
+    fn from_segments((round, segments): (usize, &[&Segment])) -> Option<Self> {
+        let reads = segments.iter().find(|segment| own_name(segment).starts_with("reads"))?;
         let all: Vec<f64> = latencies(reads, 1);
         let spread = quantile(&all, 0.9)? - quantile(&all, 0.1)?;
-        let mut written = [[0.0; 2]; 2];
-        for (step, (area, segment)) in order(round).iter().zip(own).enumerate() {
-            written[*area][step / 2] = segment.elapsed().0 as f64;
+        let mut write_times = [[0.0; 2]; 2];
+        for (step, (area, segment)) in order(round).iter().zip(segments).enumerate() {
+            write_times[*area][step / 2] = segment.elapsed().0 as f64;
         }
-        let reads = Compared::in_segment(reads)?;
-        Some(Self { reads, scatters: spread > SCATTERS * reads.other, written })
+        let reads = MedianComparison::in_segment(reads)?;
+        Some(Self { reads, scatters: spread > SCATTERS * reads.second, write_times })
     }
 
     /// Time of writing zeros in times of writing random data.
-    fn written(&self) -> f64 {
-        self.written[0].iter().sum::<f64>() / self.written[1].iter().sum::<f64>()
+    fn write_ratio(&self) -> f64 {
+        self.write_times[0].iter().sum::<f64>() / self.write_times[1].iter().sum::<f64>()
     }
 
     /// What it says for itself, if it is clear.
@@ -126,69 +126,71 @@ impl Round {
         if self.scatters {
             return None;
         }
-        match self.reads.is_less(FASTER) && self.written() < WRITTEN_SLOWER_MAX {
+        match self.reads.is_less(FASTER) && self.write_ratio() < WRITTEN_SLOWER_MAX {
             true => Some("yes"),
-            false => self.reads.is_same(SAME).then_some("no").filter(|_| self.written() > WRITTEN_FASTER),
+            false => {
+                self.reads.is_same(SAME).then_some("no").filter(|_| self.write_ratio() > ZERO_WRITE_RATIO_MAX)
+            }
         }
     }
 }
 
-fn rounds(scene: &Scene<'_>) -> Vec<Round> {
-    scene.own.chunks(ROUND).enumerate().filter_map(Round::of).collect()
+fn rounds(context: &ExperimentContext<'_>) -> Vec<Round> {
+    context.segments.chunks(ROUND).enumerate().filter_map(Round::from_segments).collect()
 }
 
 /// Why it can not be asked here, if it can not.
-fn refusal(scene: &Scene<'_>) -> Option<Property> {
-    let undecided = |why| Some(Property::undecided(Key::Compression, why));
-    if !scene.may_write(4 * AREA) && scene.own.is_empty() {
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let undecided = |reason| Some(Property::undecided(Key::Compression, reason));
+    if !context.may_write(4 * AREA) && context.segments.is_empty() {
         return undecided("nothing may be written here");
     }
-    match scene.evidence.identity.kind {
-        Kind::Folder if scene.evidence.geometry.boundary.is_some_and(|boundary| boundary < AREA) => {
+    match context.evidence.identity.kind {
+        Kind::Folder if context.evidence.geometry.boundary.is_some_and(|boundary| boundary < AREA) => {
             undecided("the files are too short")
         }
         _ => None,
     }
 }
 
-fn judged(rounds: &[Round]) -> Property {
+fn infer_property(rounds: &[Round]) -> Property {
     let key = Key::Compression;
     let word = rounds.iter().find_map(|round| round.word().map(|word| (word, round)));
     let last = word.map_or_else(|| rounds.last().expect("there is a round"), |(_, round)| round);
-    let told = format!(
+    let text = format!(
         "zeros are read in {} and random data in {}, and written in {:.2} of its time",
-        Nanos(last.reads.one as u64),
-        Nanos(last.reads.other as u64),
-        last.written()
+        Nanos(last.reads.first as u64),
+        Nanos(last.reads.second as u64),
+        last.write_ratio()
     );
     if let Some((word, _)) = word {
-        return Property::word(key, word, 0.98, told);
+        return Property::word(key, word, 0.98, text);
     }
     let pairs: Vec<f64> = rounds
         .iter()
         .flat_map(|round| {
-            round.written[0].iter().zip(&round.written[1]).map(|(zeros, random)| zeros / random)
+            round.write_times[0].iter().zip(&round.write_times[1]).map(|(zeros, random)| zeros / random)
         })
         .collect();
     if pairs.len() < 2 * ROUNDS {
-        return Property::undecided(key, told);
+        return Property::undecided(key, text);
     }
     let middle = median(&pairs).expect("there are several");
-    let told = format!("{told}; of {} pairs of writes the middle one took {middle:.2}", pairs.len());
+    let text = format!("{text}; of {} pairs of writes the middle one took {middle:.2}", pairs.len());
     let reads = median(&rounds.iter().map(|round| round.reads.ratio()).collect::<Vec<_>>()).expect("several");
     // Reads that take longer for zeros, and writes of which some do, are no compression.
     match pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
-        true => Property::word(key, "yes", 0.97, told),
-        false if middle > CLEARLY && reads > CLEARLY => Property::word(key, "no", 0.97, told),
-        false => Property::undecided(key, told),
+        true => Property::word(key, "yes", 0.97, text),
+        false if middle > CLEARLY && reads > CLEARLY => Property::word(key, "no", 0.97, text),
+        false => Property::undecided(key, text),
     }
 }
 
 fn picture(round: &Round) -> Series {
     let each = |area: usize, read: f64| {
         let block = f64::from(READ) / AREA as f64;
-        let written = round.written[area].iter().map(|ns| ns * block);
-        written.chain([read]).enumerate().map(|(index, ns)| [index as f64, ns]).collect()
+        let write_times = round.write_times[area].iter().map(|ns| ns * block);
+        write_times.chain([read]).enumerate().map(|(index, ns)| [index as f64, ns]).collect()
     };
     Series::new(
         "Does it matter whether zeros or random data are written and read?",
@@ -198,8 +200,8 @@ fn picture(round: &Round) -> Series {
     )
     .categories(["written", "written again", "read"])
     .lines([
-        Line::new("zeros", each(0, round.reads.one)),
-        Line::new("random data", each(1, round.reads.other)),
+        Line::new("zeros", each(0, round.reads.first)),
+        Line::new("random data", each(1, round.reads.second)),
     ])
 }
 
@@ -208,21 +210,21 @@ mod tests {
     use super::super::property::State;
     use super::*;
 
-    fn round(zeros: f64, random: f64, spread: f64, written: f64) -> Round {
+    fn round(zeros: f64, random: f64, spread: f64, write_ratio: f64) -> Round {
         let around = |level: f64| -> Vec<f64> {
             (0..128).map(|index| level + spread * f64::from(index % 16 - 8)).collect()
         };
-        let reads = Compared::of(&around(zeros), &around(random)).unwrap();
+        let reads = MedianComparison::from_times(&around(zeros), &around(random)).unwrap();
         Round {
             reads,
             scatters: 14.0 * spread > SCATTERS * random,
-            written: [[written, 1.1 * written], [1.0, 1.0]],
+            write_times: [[write_ratio, 1.1 * write_ratio], [1.0, 1.0]],
         }
     }
 
     #[test]
     fn both_ways_have_to_agree_on_compression() {
-        let state = |round: Round| judged(&[round]).state;
+        let state = |round: Round| infer_property(&[round]).state;
         assert_eq!(state(round(80_000.0, 100_000.0, 100.0, 0.5)), State::Word("yes"));
         assert_eq!(state(round(100_000.0, 100_000.0, 100.0, 1.0)), State::Word("no"));
         assert_eq!(state(round(80_000.0, 100_000.0, 100.0, 1.5)), State::Undecided, "slower to write");
@@ -231,8 +233,10 @@ mod tests {
 
     #[test]
     fn noise_takes_several_rounds_and_is_no_compression() {
-        let noisy = |written: [f64; 4]| judged(&written.map(|written| round(9e6, 1e7, 9e5, written))).state;
-        assert_eq!(judged(&[round(9e6, 1e7, 9e5, 0.5)]).state, State::Undecided);
+        let noisy = |write_ratio: [f64; 4]| {
+            infer_property(&write_ratio.map(|write_ratio| round(9e6, 1e7, 9e5, write_ratio))).state
+        };
+        assert_eq!(infer_property(&[round(9e6, 1e7, 9e5, 0.5)]).state, State::Undecided);
         assert_eq!(noisy([0.9, 1.3, 1.0, 0.8]), State::Word("no"));
         assert_eq!(noisy([0.2, 0.3, 0.2, 0.3]), State::Word("yes"));
         assert_eq!(noisy([0.2, 1.3, 0.2, 0.3]), State::Undecided);

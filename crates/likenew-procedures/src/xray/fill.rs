@@ -6,39 +6,39 @@ mod cache;
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
-use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use likenew_stats::summary::median;
 
+use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::experiment::Experiment;
 use super::finding::Finding;
 use super::idle::Idle;
-use super::probe::Probe;
 use super::property::{Key, Property, State};
-use super::scene::{Scene, latencies, own_name, random_reads};
-use super::writing::Course;
+use super::writing::WriteProgress;
 use crate::series::{axis, speed};
 pub(super) use cache::Cache;
 use cache::Recovery;
 
 pub(super) const NAME: &str = "fill";
 const TRIM: &str = "trim";
-const REST: &str = "let it forget";
-const FOUND: &str = "read what was there";
-const FULL: &str = "read what is there";
+const REST: &str = "idle after TRIM";
+const READ_BEFORE: &str = "reads before fill";
+const FULL: &str = "reads after fill";
 const PIECE: &str = "piece";
 const PAUSE: &str = "rest";
 const BURST: &str = "burst after rest";
 const MORE: &str = "more to fold";
 const FLUSH: &str = "flush";
-const FLUSHED: &str = "burst after flush";
+const BURST_AFTER_FLUSH: &str = "burst after flush";
 
 /// The span is written in so many pieces, each with so many windows.
 const PIECES: u64 = 32;
@@ -55,7 +55,7 @@ const FORGETTING: Nanos = Nanos::from_secs(60);
 const BUFFER_MAX: f64 = 0.125;
 /// Of what was fast so much is written after a flush; if so much of that is fast again, a write buffer took it.
 const FLUSHED_SHARE: f64 = 0.5;
-const BUFFERED: f64 = 0.7;
+const BUFFERED_SHARE: f64 = 0.7;
 /// Of a cache that is written anew each time that it was found folding.
 const MORE_SHARE: f64 = 0.3;
 /// A weak drop is taken for the cache's end when no stronger one has come in this share of the span: a third of it is the most
@@ -65,74 +65,76 @@ const WAIT_FOR_STRONGER: f64 = 0.45;
 const SIMULATED_MAX: u64 = 96 << 30;
 
 /// Empties the drive where it can, and writes all of it once in order.
-pub(super) struct FillProbe;
+pub(super) struct FillExperiment;
 
-impl Probe for FillProbe {
+impl Experiment for FillExperiment {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if obstacle(scene).is_some() || scene.own.iter().any(|segment| segment.errors() > 0) {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if obstacle(context).is_some() || context.segments.iter().any(|segment| segment.errors() > 0) {
             return None;
         }
-        if let Some(workload) = empty(scene) {
+        if let Some(workload) = empty(context) {
             return Some(workload);
         }
-        let (at, end) = (filled(&scene.own), end(scene));
+        let (at, end) = (filled_bytes(&context.segments), end(context));
         if at >= end {
-            return scene.ran(FULL).is_none().then(|| look(scene, FULL));
+            return context.segment(FULL).is_none().then(|| read_old_data(context, FULL));
         }
         let is_end = |cache: &Cache| cache.is_strong() || at as f64 > WAIT_FOR_STRONGER * end as f64;
-        let cache =
-            Cache::of(&before_rests(&scene.own)).filter(|cache| cache.is_seen_after() && is_end(cache));
+        let cache = Cache::find(&before_rests(&context.segments))
+            .filter(|cache| cache.is_seen_after() && is_end(cache));
         if let Some(cache) = cache {
-            if let Some(workload) = flushed(scene, &cache, at..end) {
+            if let Some(workload) = flush_workload(context, &cache, at..end) {
                 return Some(workload);
             }
-            let recovery = Recovery::of(&cache, &scene.own);
-            let idle = Idle::of(&scene.own);
+            let recovery = Recovery::from_rests(&cache, &context.segments);
+            let idle = Idle::from_segments(&context.segments);
             let more = || {
                 let length = in_blocks(MORE_SHARE * cache.bytes);
-                let fits = length > 0 && length <= end - at && scene.may_write(length);
+                let fits = length > 0 && length <= end - at && context.may_write(length);
                 fits.then(|| write(MORE, at, length))
             };
             let folding = MORE_SHARE * cache.bytes * cache.after;
-            let next = recovery.next(scene, at..end);
+            let next = recovery.next(context, at..end);
             if let Some(workload) = next.or_else(|| idle.next(0..at, Some(folding), more)) {
                 return Some(workload);
             }
         }
         let length = (end / PIECES).next_multiple_of(BLOCK.into()).min(end - at);
-        let count = scene.own.iter().filter(|segment| is_piece(segment)).count();
-        scene.may_write(length).then(|| write(&format!("{PIECE} {}", count + 1), at, length))
+        let count = context.segments.iter().filter(|segment| is_piece(segment)).count();
+        context.may_write(length).then(|| write(&format!("{PIECE} {}", count + 1), at, length))
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        if let Some(why) = obstacle(scene).filter(|_| scene.own.is_empty()) {
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(reason) = obstacle(context).filter(|_| context.segments.is_empty()) {
             let keys = [Key::SlcCacheBytes, Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs];
-            let properties = keys.into_iter().map(|key| Property::undecided(key, why.clone())).collect();
+            let properties = keys.into_iter().map(|key| Property::undecided(key, reason.clone())).collect();
             return Finding { properties, ..Finding::default() };
         }
-        let before = before_rests(&scene.own);
-        let cache = Cache::of(&before);
-        let properties = match (&cache, was_empty(scene)) {
+        let before = before_rests(&context.segments);
+        let cache = Cache::find(&before);
+        let properties = match (&cache, was_empty(context)) {
             _ if before.bytes() == 0.0 => return Finding::default(),
-            _ if !scene.known.is("flash") => undecided("only flash has one, and what this is was not found"),
-            (_, None) => undecided("the fill did not come to its end"),
-            _ if scene.has_others() => {
-                undecided("others used the drive meanwhile, and what they write takes part of a cache")
+            _ if !context.inferences.is("flash") => {
+                undecided_properties("only flash has one, and what this is was not found")
             }
-            (_, Some(false)) => undecided(
+            (_, None) => undecided_properties("the fill did not come to its end"),
+            _ if context.has_others() => undecided_properties(
+                "others used the drive meanwhile, and what they write takes part of a cache",
+            ),
+            (_, Some(false)) => undecided_properties(
                 "the drive was not empty and could not be emptied, so collection may be what slows it down",
             ),
-            (None, Some(true)) => absent(&before),
+            (None, Some(true)) => absent_properties(&before),
             (Some(cache), Some(true)) => {
-                let recovery = Recovery::of(cache, &scene.own);
-                let idle = Idle::of(&scene.own).property(scene);
-                let size = cache.size(scene, earlier(scene));
+                let recovery = Recovery::from_rests(cache, &context.segments);
+                let idle = Idle::from_segments(&context.segments).property(context);
+                let size = cache.size(context, bytes_before(context));
                 let rest = match size.state {
-                    State::Number { .. } => [cache.speed_after(scene), recovery.property(scene)],
+                    State::Number { .. } => [cache.speed_after(context), recovery.property(context)],
                     _ => [Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs]
                         .map(|key| Property::undecided(key, "how large it is does not show")),
                 };
@@ -146,44 +148,44 @@ impl Probe for FillProbe {
 }
 
 /// Why it can not be asked here.
-fn obstacle(scene: &Scene<'_>) -> Option<String> {
-    let simulated = scene.evidence.identity.kind == Kind::Simulated;
-    if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") {
+fn obstacle(context: &ExperimentContext<'_>) -> Option<String> {
+    let simulated = context.evidence.identity.kind == Kind::Simulated;
+    if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
         return Some("only flash has one".into());
     }
-    if !scene.is_whole() {
+    if !context.is_whole() {
         return Some("that takes a whole drive that may be emptied and filled".into());
     }
-    if simulated && scene.span > SIMULATED_MAX {
+    if simulated && context.span > SIMULATED_MAX {
         return Some("simulating the fill of a drive of this size takes minutes".into());
     }
-    let begun = scene.own.iter().any(|segment| is_piece(segment));
-    (!begun && !scene.may_write(scene.span))
+    let begun = context.segments.iter().any(|segment| is_piece(segment));
+    (!begun && !context.may_write(context.span))
         .then(|| "that takes a drive that may be filled once, which is more than may be written".into())
 }
 
 /// The next step of emptying it, and a look at what reads of it take then.
-fn empty(scene: &Scene<'_>) -> Option<Workload> {
-    if scene.forgets() && scene.ran(TRIM).is_none() {
-        return Some(scene.trim(TRIM));
+fn empty(context: &ExperimentContext<'_>) -> Option<Workload> {
+    if context.loses_writes() && context.segment(TRIM).is_none() {
+        return Some(context.trim(TRIM));
     }
-    if scene.ran(REST).is_none() {
+    if context.segment(REST).is_none() {
         return Some(Workload { name: REST.into(), ..Workload::rest(FORGETTING) });
     }
-    scene.ran(FOUND).is_none().then(|| look(scene, FOUND))
+    context.segment(READ_BEFORE).is_none().then(|| read_old_data(context, READ_BEFORE))
 }
 
 /// Random reads that are in no hurry, and keep the drive from resting.
-fn look(scene: &Scene<'_>, name: &str) -> Workload {
-    let stream = random_reads(0..scene.span, scene.block().max(4096), 1);
-    let pace = Pace::Open { per_second: LOOKS_PER_S, arrivals: Arrivals::Even, depth_max: 4 };
-    let streams = vec![Stream { pace, ..stream }];
+fn read_old_data(context: &ExperimentContext<'_>, name: &str) -> Workload {
+    let stream = random_reads(0..context.span, context.block().max(4096), 1);
+    let arrival = Arrival::Open { per_second: LOOKS_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
+    let streams = vec![Stream { arrival, ..stream }];
     Workload { samples: LOOKS, ..Workload::new(name, Until::ops(LOOKS.into()), streams) }
 }
 
 /// Writes so many bytes in order from there on.
 fn write(name: &str, at: u64, length: u64) -> Workload {
-    let place = Place::Forward(Region::bytes(at..at + length));
+    let place = AccessPattern::Sequential(Region::bytes(at..at + length));
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
     let window = (length / WINDOWS).max(1).next_multiple_of(BLOCK.into());
     Workload { window: Some(window), ..Workload::new(name, Until::bytes(length), vec![stream]) }
@@ -195,110 +197,116 @@ fn in_blocks(bytes: f64) -> u64 {
 }
 
 /// Bytes to fill.
-fn end(scene: &Scene<'_>) -> u64 {
-    scene.span - scene.span % u64::from(BLOCK)
+fn end(context: &ExperimentContext<'_>) -> u64 {
+    context.span - context.span % u64::from(BLOCK)
 }
 
 fn is_piece(segment: &Segment) -> bool {
-    [PIECE, BURST, MORE, FLUSHED].iter().any(|name| own_name(segment).starts_with(name))
+    [PIECE, BURST, MORE, BURST_AFTER_FLUSH].iter().any(|name| own_name(segment).starts_with(name))
 }
 
 /// Where the fill goes on.
-fn filled(own: &[&Segment]) -> u64 {
-    own.iter().filter(|segment| is_piece(segment)).filter_map(|segment| segment.workload.until.bytes).sum()
+fn filled_bytes(segments: &[&Segment]) -> u64 {
+    segments
+        .iter()
+        .filter(|segment| is_piece(segment))
+        .filter_map(|segment| segment.workload.until.bytes)
+        .sum()
 }
 
 /// Bytes that were written before the fill.
-fn earlier(scene: &Scene<'_>) -> f64 {
+fn bytes_before(context: &ExperimentContext<'_>) -> f64 {
     let piece = format!("{NAME}: {PIECE}");
     let earlier =
-        scene.evidence.segments.iter().take_while(|segment| !segment.workload.name.starts_with(&piece));
-    earlier.map(super::scene::written).sum::<u64>() as f64
+        context.evidence.segments.iter().take_while(|segment| !segment.workload.name.starts_with(&piece));
+    earlier.map(super::context::bytes_written).sum::<u64>() as f64
 }
 
 /// The part of the fill that no rest has interrupted yet, nor a flush; but if that has shown a write buffer, it goes on, and is as it
 /// would be without the buffer.
-fn before_rests(own: &[&Segment]) -> Course {
-    let fill = own.iter().copied().skip_while(|segment| !is_piece(segment));
-    let Some((buffer, flushed)) = buffer(own) else {
-        return Course::of(fill.take_while(|segment| is_piece(segment)));
+fn before_rests(segments: &[&Segment]) -> WriteProgress {
+    let fill = segments.iter().copied().skip_while(|segment| !is_piece(segment));
+    let Some((buffer, flushed)) = buffer(segments) else {
+        return WriteProgress::from_segments(fill.take_while(|segment| is_piece(segment)));
     };
     let fill = fill.take_while(|segment| is_piece(segment) || own_name(segment) == FLUSH);
-    buffer.without_buffer(&Course::of(fill.filter(|segment| is_piece(segment))), flushed)
+    buffer.without_buffer(&WriteProgress::from_segments(fill.filter(|segment| is_piece(segment))), flushed)
 }
 
 /// A write buffer that a flush has shown, and the bytes that were filled before the flush: it empties a buffer, and no cache in
 /// flash.
-fn buffer(own: &[&Segment]) -> Option<(Cache, f64)> {
-    let at = own.iter().position(|segment| own_name(segment) == FLUSHED)?;
-    let before = Course::of(own[..at].iter().copied().filter(|segment| is_piece(segment)));
-    let (buffer, burst) = (Cache::of(&before)?, Course::of([own[at]]));
-    (buffer.fast_share(&burst) >= BUFFERED).then(|| (buffer, before.bytes()))
+fn buffer(segments: &[&Segment]) -> Option<(Cache, f64)> {
+    let at = segments.iter().position(|segment| own_name(segment) == BURST_AFTER_FLUSH)?;
+    let before =
+        WriteProgress::from_segments(segments[..at].iter().copied().filter(|segment| is_piece(segment)));
+    let (buffer, burst) = (Cache::find(&before)?, WriteProgress::from_segments([segments[at]]));
+    (buffer.fast_share(&burst) >= BUFFERED_SHARE).then(|| (buffer, before.bytes()))
 }
 
 /// A flush and a burst after it, where what was fast is small enough to be a write buffer.
-fn flushed(scene: &Scene<'_>, cache: &Cache, room: Range<u64>) -> Option<Workload> {
+fn flush_workload(context: &ExperimentContext<'_>, cache: &Cache, room: Range<u64>) -> Option<Workload> {
     let length = in_blocks(FLUSHED_SHARE * cache.bytes);
-    let fits = length > 0 && length <= room.end - room.start && scene.may_write(length);
-    if !fits || cache.bytes > BUFFER_MAX * scene.span as f64 || scene.ran(FLUSHED).is_some() {
+    let fits = length > 0 && length <= room.end - room.start && context.may_write(length);
+    if !fits || cache.bytes > BUFFER_MAX * context.span as f64 || context.segment(BURST_AFTER_FLUSH).is_some()
+    {
         return None;
     }
-    if scene.ran(FLUSH).is_some() {
-        return Some(write(FLUSHED, room.start, length));
+    if context.segment(FLUSH).is_some() {
+        return Some(write(BURST_AFTER_FLUSH, room.start, length));
     }
-    let place = Place::Forward(Region::WHOLE);
-    let stream = Stream::closed(Mix::Only(Op::Flush), scene.block(), place, 1, DataClass::Random);
+    let place = AccessPattern::Sequential(Region::WHOLE);
+    let stream = Stream::closed(Mix::Only(Op::Flush), context.block(), place, 1, DataClass::Random);
     Some(Workload::new(FLUSH, Until::ops(1), vec![stream]))
 }
 
 /// Whether reads before the fill met no flash: they took less time than the same reads after it, when what the fill had left over was
 /// done. `None` before both were seen.
-fn was_empty(scene: &Scene<'_>) -> Option<bool> {
+fn was_empty(context: &ExperimentContext<'_>) -> Option<bool> {
     let late = |segment: &Segment| {
         let all = latencies(segment);
         median(&all[all.len() / 2..])
     };
-    Some(late(scene.ran(FOUND)?)? < EMPTY * late(scene.ran(FULL)?)?)
+    Some(late(context.segment(READ_BEFORE)?)? < EMPTY * late(context.segment(FULL)?)?)
 }
 
 /// Whether the probe has filled an empty drive, as far as that can be told.
-pub(super) fn filled_whole(scene: &Scene<'_>) -> bool {
-    scene.anyone_ran(&format!("{NAME}: {FULL}")).is_some()
+pub(super) fn is_filled_whole(context: &ExperimentContext<'_>) -> bool {
+    context.segment_of_any(&format!("{NAME}: {FULL}")).is_some()
 }
 
 /// The cache that the fill has shown, if it has shown one.
-pub(super) fn cache_of(scene: &Scene<'_>) -> Option<Cache> {
-    let is_claimed = matches!(scene.known.property(Key::SlcCacheBytes).state, State::Number { .. });
-    drop_of(scene).filter(|_| is_claimed)
+pub(super) fn cache_of(context: &ExperimentContext<'_>) -> Option<Cache> {
+    let is_claimed = matches!(context.inferences.property(Key::SlcCacheBytes).state, State::Number { .. });
+    cliff_in(context).filter(|_| is_claimed)
 }
 
 /// What looked like a cache in the fill, whether or not it is claimed to be one.
-pub(super) fn drop_of(scene: &Scene<'_>) -> Option<Cache> {
-    Cache::of(&before_rests(&super::of(NAME, &scene.evidence.segments)))
+pub(super) fn cliff_in(context: &ExperimentContext<'_>) -> Option<Cache> {
+    Cache::find(&before_rests(&super::segments_of(NAME, &context.evidence.segments)))
 }
 
 /// The course of the pieces that were written without a rest before them.
-pub(super) fn pieces<'a>(scene: &Scene<'a>) -> Vec<&'a Segment> {
+pub(super) fn pieces<'a>(context: &ExperimentContext<'a>) -> Vec<&'a Segment> {
     let name = format!("{NAME}: {PIECE}");
-    scene.evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&name)).collect()
+    context.evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&name)).collect()
 }
 
-fn undecided(why: &str) -> Vec<Property> {
+fn undecided_properties(reason: &str) -> Vec<Property> {
     let keys = [Key::SlcCacheBytes, Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs];
-    keys.into_iter().map(|key| Property::undecided(key, why)).collect()
+    keys.into_iter().map(|key| Property::undecided(key, reason)).collect()
 }
 
-fn absent(course: &Course) -> Vec<Property> {
-    let why = format!(
+fn absent_properties(progress: &WriteProgress) -> Vec<Property> {
+    let reason = format!(
         "all of the empty drive was filled at {}, without a lasting drop",
-        likenew_core::units::rate(1e9 * course.bytes() / course.ns())
+        likenew_core::units::rate(1e9 * progress.bytes() / progress.ns())
     );
     let keys = [Key::SlcCacheBytes, Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs];
-    keys.into_iter().map(|key| Property::absent(key, 0.97, why.clone())).collect()
+    keys.into_iter().map(|key| Property::absent(key, 0.97, reason.clone())).collect()
 }
 
-fn picture(course: &Course) -> Series {
+fn picture(progress: &WriteProgress) -> Series {
     let title = "How fast is an empty drive filled, by what it has taken so far?";
     Series::new(title, Shape::Line, axis("written in order", "bytes"), speed())
-        .lines([Line::new("fill", course.speeds(512))])
+        .lines([Line::new("fill", progress.speeds(512))])
 }

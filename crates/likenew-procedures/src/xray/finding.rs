@@ -21,13 +21,13 @@ pub(super) struct Finding {
 
 impl Finding {
     /// What is left of it where I/Os of its probe failed: nothing is known of what it asked for.
-    pub(super) fn refused(self, error: &MeasurementError) -> Self {
+    pub(super) fn with_error(self, error: &MeasurementError) -> Self {
         let undecided = |property: Property| Property::undecided(property.key, format!("{error}"));
         Self { properties: self.properties.into_iter().map(undecided).collect(), ..Self::default() }
     }
 
     /// One property and its signature.
-    pub(super) fn of(property: Property, picture: Option<(&'static str, Series)>) -> Self {
+    pub(super) fn single(property: Property, picture: Option<(&'static str, Series)>) -> Self {
         Self { properties: vec![property], pictures: picture.into_iter().collect(), ..Self::default() }
     }
 }

@@ -2,25 +2,25 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::size::Size;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::Series;
-use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use likenew_stats::summary::quantile;
 
+use super::context::{ExperimentContext, latencies, own_name, random_reads};
 use super::property::{Key, Property};
-use super::rests::{Asking, Rests};
-use super::scene::{Scene, latencies, own_name, random_reads};
+use super::rests::{RestQuery, Rests};
 
-const CALM: &str = "keep it awake";
-const GAP: &str = "leave it alone";
-const ASK: &str = "ask";
+const CALM: &str = "keep-awake reads";
+const GAP: &str = "idle";
+const ASK: &str = "probe read";
 
 const READ: u32 = 4096;
 const READS: u32 = 24;
@@ -32,39 +32,39 @@ const ASKS_MAX: usize = 40;
 /// Within this quantile's time a drive answers that is kept awake …
 const AWAKE: f64 = 0.95;
 /// … and after a rest within this one's where nothing has begun: work on a few of its dies meets few of the reads.
-const RESTED: f64 = 0.85;
+const RESTED_SHARE: f64 = 0.85;
 /// A die is at work for long against what a read takes.
-const ASKING: Asking = Asking { shortest: 25e6, longest: 45e9, busy: 1.4, at_work: "dies at work" };
+const ASKING: RestQuery = RestQuery { shortest: 25e6, longest: 45e9, busy: 1.4, at_work: "dies at work" };
 
 /// Rests of one past and what came after them.
 pub(super) struct Idle<'a> {
     rests: Rests,
-    asks: usize,
+    probe_reads: usize,
     last: Option<&'a Segment>,
 }
 
 impl<'a> Idle<'a> {
     /// Of those that a probe has run. `None` while nothing was asked.
-    pub(super) fn of(own: &[&'a Segment]) -> Self {
-        let calm = own.iter().filter(|segment| own_name(segment) == CALM);
+    pub(super) fn from_segments(segments: &[&'a Segment]) -> Self {
+        let calm = segments.iter().filter(|segment| own_name(segment) == CALM);
         let usual = calm.filter_map(|segment| {
             // The last of them, when what was left over is done.
             let all = latencies(segment);
             quantile(&all[all.len() - all.len() / 4..], AWAKE)
         });
         let usual = usual.fold(f64::INFINITY, f64::min);
-        let asked = own.windows(3).filter_map(|three| {
+        let rests_tried = segments.windows(3).filter_map(|three| {
             let [before, gap, ask] = three else { return None };
             if own_name(gap) != GAP || own_name(ask) != ASK {
                 return None;
             }
             // From the end of the last I/O before the rest to the first one after it.
             let rest = ask.samples.first()?.sent.since(before.samples.last()?.done);
-            Some([rest.0 as f64, quantile(&latencies(ask), RESTED)? / usual])
+            Some([rest.0 as f64, quantile(&latencies(ask), RESTED_SHARE)? / usual])
         });
-        let rests = Rests::new(ASKING, asked.collect());
-        let asks = own.iter().filter(|segment| own_name(segment) == ASK).count();
-        Self { rests, asks, last: own.last().copied() }
+        let rests = Rests::new(ASKING, rests_tried.collect());
+        let probe_reads = segments.iter().filter(|segment| own_name(segment) == ASK).count();
+        Self { rests, probe_reads, last: segments.last().copied() }
     }
 
     /// The next workload: the drive is kept awake until what was left over is done, left alone, and asked. `again` makes work for it
@@ -76,7 +76,7 @@ impl<'a> Idle<'a> {
         lasts: Option<f64>,
         again: impl FnOnce() -> Option<Workload>,
     ) -> Option<Workload> {
-        if self.asks >= ASKS_MAX {
+        if self.probe_reads >= ASKS_MAX {
             return None;
         }
         let last = self.last.map(own_name).unwrap_or_default();
@@ -97,18 +97,18 @@ impl<'a> Idle<'a> {
 
     /// Leaves it alone until it has rested for so many nanoseconds, of which some have passed since the last read.
     fn gap(&self, rest: f64) -> Workload {
-        let passed = self.last.and_then(|last| Some(last.ended.since(last.samples.last()?.done)));
+        let passed = self.last.and_then(|last| Some(last.ended_at.since(last.samples.last()?.done)));
         let left = Nanos(rest as u64).since(passed.unwrap_or(Nanos::ZERO));
         Workload { name: GAP.into(), ..Workload::rest(left) }
     }
 
-    pub(super) fn property(&self, scene: &Scene<'_>) -> Option<Property> {
+    pub(super) fn property(&self, context: &ExperimentContext<'_>) -> Option<Property> {
         let longest = self.rests.longest()?;
-        self.rests.property(scene).or_else(|| {
-            let told = self.rests.in_vain()?;
-            Some(match 2.0 * longest >= ASKING.longest && !scene.is_busy() {
-                true => Property::absent(Key::IdleCollectionNs, 0.9, told),
-                false => Property::undecided(Key::IdleCollectionNs, told),
+        self.rests.property(context).or_else(|| {
+            let text = self.rests.fruitless_rests()?;
+            Some(match 2.0 * longest >= ASKING.longest && !context.is_busy() {
+                true => Property::absent(Key::IdleCollectionNs, 0.9, text),
+                false => Property::undecided(Key::IdleCollectionNs, text),
             })
         })
     }
@@ -119,10 +119,15 @@ impl<'a> Idle<'a> {
 }
 
 fn calm(holding: Range<u64>) -> Workload {
-    let pace = Pace::Open { per_second: AWAKE_PER_S, arrivals: Arrivals::Even, depth_max: 4 };
-    let place = Place::Uniform(Region::bytes(holding));
-    let stream =
-        Stream { op: Mix::Only(Op::Read), size: Size::fixed(READ), place, pace, data: DataClass::Random };
+    let arrival = Arrival::Open { per_second: AWAKE_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
+    let pattern = AccessPattern::Random(Region::bytes(holding));
+    let stream = Stream {
+        op: Mix::Only(Op::Read),
+        size: Size::fixed(READ),
+        pattern,
+        arrival,
+        data: DataClass::Random,
+    };
     let workload = Workload::new(CALM, Until::elapsed(CALMING), vec![stream]);
     Workload { samples: 2 * (AWAKE_PER_S * CALMING.as_secs_f64()) as u32, ..workload }
 }

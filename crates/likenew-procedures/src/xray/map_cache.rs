@@ -13,10 +13,10 @@ use likenew_core::workload::Workload;
 use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
+use super::context::{ExperimentContext, own_name, random_reads};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, own_name, random_reads};
 use crate::series::axis;
 
 /// The smallest window; a cache that covers less could hardly be used.
@@ -42,37 +42,42 @@ const UNSURE_MAX: f64 = 1.3;
 /// Reads over growing windows.
 pub(super) struct MapCache;
 
-impl Probe for MapCache {
+impl Experiment for MapCache {
     fn name(&self) -> &'static str {
         "map-cache"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") || scene.span < 4 * LEAST {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash")
+            || context.span < 4 * LEAST
+        {
             return None;
         }
-        let ran = |window: u64| scene.own.iter().any(|segment| window_of(segment) == window);
-        let wanted = |window: u64, reads: u32| (!ran(window)).then(|| reading(scene, window, reads));
-        if let Some(workload) = wanted(scene.span, 2 * READS).or_else(|| wanted(LEAST, READS)) {
+        let ran = |window: u64| context.segments.iter().any(|segment| window_of(segment) == window);
+        let wanted = |window: u64, reads: u32| (!ran(window)).then(|| reading(context, window, reads));
+        if let Some(workload) = wanted(context.span, 2 * READS).or_else(|| wanted(LEAST, READS)) {
             return Some(workload);
         }
-        if is_same(scene) != Some(false) {
+        if is_same(context) != Some(false) {
             return None;
         }
-        if let Some(workload) = doublings(scene.span).find_map(|window| wanted(window, READS)) {
+        if let Some(workload) = doublings(context.span).find_map(|window| wanted(window, READS)) {
             return Some(workload);
         }
         let coarse: Vec<&Segment> =
-            scene.own.iter().copied().filter(|s| s.workload.samples <= 2 * READS).collect();
-        let covered = 1.0 / fitted(&coarse)?.knee;
-        let closer = CLOSER.iter().map(|times| rounded(covered * times));
-        closer.filter(|window| *window < scene.span).find_map(|window| wanted(window, CLOSER_READS))
+            context.segments.iter().copied().filter(|s| s.workload.samples <= 2 * READS).collect();
+        let covered = 1.0 / fit_line(&coarse)?.knee;
+        let closer = CLOSER.iter().map(|times| round_up(covered * times));
+        closer.filter(|window| *window < context.span).find_map(|window| wanted(window, CLOSER_READS))
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        let Some(is_same) = is_same(scene) else { return Finding::default() };
-        let line = if is_same { None } else { fitted(&scene.own) };
-        Finding::of(property(scene, is_same, line.as_ref()), Some(("reads_by_window", picture(scene, line))))
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let Some(is_same) = is_same(context) else { return Finding::default() };
+        let line = if is_same { None } else { fit_line(&context.segments) };
+        Finding::single(
+            property(context, is_same, line.as_ref()),
+            Some(("reads_by_window", picture(context, line))),
+        )
     }
 }
 
@@ -84,14 +89,14 @@ fn doublings(span: u64) -> impl Iterator<Item = u64> {
 
 /// To parts of a map of any size: a part that a window covers half is used half as often as the others. It is never a
 /// power of two, so that no other window has its length.
-fn rounded(bytes: f64) -> u64 {
+fn round_up(bytes: f64) -> u64 {
     let step: u64 = if bytes < 128e6 { 1 << 20 } else { 1 << 24 };
     let rounded = (bytes as u64).next_multiple_of(step);
     if rounded.is_power_of_two() { rounded + step } else { rounded }
 }
 
-fn reading(scene: &Scene<'_>, window: u64, reads: u32) -> Workload {
-    let stream = random_reads(0..window, scene.block().max(4096), 1);
+fn reading(context: &ExperimentContext<'_>, window: u64, reads: u32) -> Workload {
+    let stream = random_reads(0..window, context.block().max(4096), 1);
     let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(u64::from(reads)) };
     let workload = Workload::new(format!("window of {window}"), until, vec![stream]);
     Workload { samples: reads, ..workload }
@@ -102,7 +107,7 @@ fn window_of(segment: &Segment) -> u64 {
 }
 
 /// Latencies of the second half of its reads, without those that took far longer than a miss can.
-fn settled(segment: &Segment) -> Vec<f64> {
+fn settled_times(segment: &Segment) -> Vec<f64> {
     let late = segment.samples[segment.samples.len() / 2..].iter();
     let late: Vec<f64> = late.map(|sample| sample.latency().0 as f64).collect();
     let limit = OUTLIER * median(&late).unwrap_or(0.0);
@@ -110,30 +115,30 @@ fn settled(segment: &Segment) -> Vec<f64> {
 }
 
 fn point(segment: &Segment) -> Option<Point> {
-    let latencies = settled(segment);
+    let latencies = settled_times(segment);
     let (y, spread) = (mean(&latencies).filter(|mean| *mean > 0.0)?, standard_deviation(&latencies)?);
     let error = (spread / (latencies.len() as f64).sqrt()).hypot(ERROR_LEAST * y);
     Some(Point { x: 1.0 / window_of(segment) as f64, y, error })
 }
 
 /// Whether reads of all addresses take as long as those of the first ones; `None` as long as that was not measured.
-fn is_same(scene: &Scene<'_>) -> Option<bool> {
-    let of = |window: u64| point(scene.own.iter().find(|segment| window_of(segment) == window)?);
-    let (all, first) = (of(scene.span)?, of(LEAST)?);
+fn is_same(context: &ExperimentContext<'_>) -> Option<bool> {
+    let point_at = |window: u64| point(context.segments.iter().find(|segment| window_of(segment) == window)?);
+    let (all, first) = (point_at(context.span)?, point_at(LEAST)?);
     Some((all.y - first.y).abs() < SAME * first.y + all.error.hypot(first.error))
 }
 
-fn fitted(segments: &[&Segment]) -> Option<BrokenLine> {
+fn fit_line(segments: &[&Segment]) -> Option<BrokenLine> {
     let points: Vec<Point> = segments.iter().filter_map(|segment| point(segment)).collect();
     broken_line(&points)
 }
 
-fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Property {
+fn property(context: &ExperimentContext<'_>, is_same: bool, line: Option<&BrokenLine>) -> Property {
     let key = Key::MapCacheBytes;
-    let noise = scene.known.noise().copied().unwrap_or_default();
+    let noise = context.inferences.noise().copied().unwrap_or_default();
     if is_same {
         let because = "random reads of all addresses take as long as those of a few";
-        return if scene.is_busy() {
+        return if context.is_busy() {
             Property::undecided(key, format!("{because}, on a drive that does not answer steadily"))
         } else {
             Property::absent(key, 0.95, because)
@@ -149,45 +154,50 @@ fn property(scene: &Scene<'_>, is_same: bool, line: Option<&BrokenLine>) -> Prop
     // Misses that an interval of χ² knows nothing of: a cache holds whole segments, and other rounds differ.
     let wider = 1.0 + 0.005 + 2.0 * noise.spread;
     let interval = (1.0 / line.knee_interval.high / wider, 1.0 / line.knee_interval.low * wider);
-    let told = format!(
+    let text = format!(
         "reads of few addresses take {}, and those of many up to {} longer, which fits a cache that covers {}",
         Nanos(line.level as u64),
         Nanos(line.rise as u64),
         amount(covered as u64)
     );
     let unsure = interval.1 / interval.0;
-    let is_bent = line.misfit > MISFIT_MAX || distance(scene, line) > BENT_MAX * line.rise;
-    if is_bent || unsure > UNSURE_MAX || scene.is_busy() && unsure > 1.15 {
-        return Property::undecided(key, format!("{told}, but not well enough"));
+    let is_bent = line.misfit > MISFIT_MAX || distance(context, line) > BENT_MAX * line.rise;
+    if is_bent || unsure > UNSURE_MAX || context.is_busy() && unsure > 1.15 {
+        return Property::undecided(key, format!("{text}, but not well enough"));
     }
-    if !reaches_the_start(scene, line, covered) {
+    if !reaches_the_start(context, line, covered) {
         let because = "the first addresses are read faster, and stay so among reads of all addresses: they lie elsewhere, and say nothing of a cache";
         return Property::undecided(key, because);
     }
-    Property::number(key, covered, interval, 0.95, told)
+    Property::number(key, covered, interval, 0.95, text)
 }
 
 /// How far the farthest point lies from the line.
-fn distance(scene: &Scene<'_>, line: &BrokenLine) -> f64 {
-    let points = scene.own.iter().filter_map(|segment| point(segment));
+fn distance(context: &ExperimentContext<'_>, line: &BrokenLine) -> f64 {
+    let points = context.segments.iter().filter_map(|segment| point(segment));
     points.map(|point| (point.y - line.at(point.x)).abs()).fold(0.0, f64::max)
 }
 
 /// Whether the addresses that a cache would cover take as long as all others when all are read.
-fn reaches_the_start(scene: &Scene<'_>, line: &BrokenLine, covered: f64) -> bool {
-    let Some(all) = scene.own.iter().find(|segment| window_of(segment) == scene.span) else { return false };
+fn reaches_the_start(context: &ExperimentContext<'_>, line: &BrokenLine, covered: f64) -> bool {
+    let Some(all) = context.segments.iter().find(|segment| window_of(segment) == context.span) else {
+        return false;
+    };
     let late = &all.samples[all.samples.len() / 2..];
     let at_start = late.iter().filter(|sample| (sample.offset as f64) < covered);
     let at_start: Vec<f64> = at_start.map(|sample| sample.latency().0 as f64).collect();
     mean(&at_start).is_some_and(|start| {
-        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / scene.span as f64) - line.level)
+        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / context.span as f64) - line.level)
     })
 }
 
-fn picture(scene: &Scene<'_>, line: Option<BrokenLine>) -> Series {
-    let mut points: Vec<[f64; 2]> =
-        scene.own.iter().filter_map(|segment| Some([window_of(segment) as f64, point(segment)?.y])).collect();
-    points.sort_by(|one, other| one[0].total_cmp(&other[0]));
+fn picture(context: &ExperimentContext<'_>, line: Option<BrokenLine>) -> Series {
+    let mut points: Vec<[f64; 2]> = context
+        .segments
+        .iter()
+        .filter_map(|segment| Some([window_of(segment) as f64, point(segment)?.y]))
+        .collect();
+    points.sort_by(|first, other| first[0].total_cmp(&other[0]));
     let predicted = line.map(|line| {
         let at = points.iter().map(|[window, _]| [*window, line.at(1.0 / window)]);
         Line::new("a cache", at.collect())

@@ -3,21 +3,21 @@
 //! this does not show, as in a map of whole blocks, writes in order do: from the unit's length on they go on where the last
 //! one ended, and shorter ones write a unit again.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::verdict::{Line, Mark, Series, Shape};
 use likenew_core::workload::Workload;
 use likenew_stats::summary::quantile;
 
-use super::compared::{Compared, write_in_order};
+use super::comparison::{MedianComparison, write_in_order};
+use super::context::ExperimentContext;
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::Scene;
-use super::synced::{synced_times, synced_writes};
+use super::synced_writes::{synced_times, synced_writes};
 use crate::series::axis;
 
 /// Small, so that maps of whole blocks have room in their logs for all of it.
@@ -34,74 +34,77 @@ const MOST: f64 = 0.9;
 const IN_ORDER: u64 = 4 << 20;
 /// In this order; and what a second round is called.
 const SHIFTED: [bool; 2] = [false, true];
-const AGAIN: &str = " again";
+const REPEAT_SUFFIX: &str = " again";
 /// So many longer writes that are indifferent to their start end the search.
 const INDIFFERENT: usize = 2;
 
 /// Writes aligned and half-shifted blocks, each followed by a flush.
-pub(super) struct MapPageProbe;
+pub(super) struct MapPageExperiment;
 
-impl Probe for MapPageProbe {
+impl Experiment for MapPageExperiment {
     fn name(&self) -> &'static str {
         "map-page"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if refusal(scene).is_some() {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
             return None;
         }
-        if scene.own.is_empty() {
+        if context.segments.is_empty() {
             return Some(write_in_order("write", 0..AREA + u64::from(LONGEST), DataClass::Random));
         }
-        let pairs = pairs(scene);
+        let pairs = pairs(context);
         if is_enough(&pairs) {
             // Collection may have come between: it has to show twice.
             let (found, _) = pairs.iter().rfind(|(_, compared)| costs(compared))?;
             return SHIFTED.into_iter().find_map(|shifted| {
-                let name = name(*found, shifted, AGAIN);
-                scene.ran(&name).is_none().then(|| placed(name, *found, shifted))
+                let name = name(*found, shifted, REPEAT_SUFFIX);
+                context.segment(&name).is_none().then(|| placed_writes(name, *found, shifted))
             });
         }
-        let all = lengths(scene).flat_map(|length| SHIFTED.map(|shifted| (length, shifted)));
-        let mut left = all.filter(|(length, shifted)| scene.ran(&name(*length, *shifted, "")).is_none());
+        let all = lengths(context).flat_map(|length| SHIFTED.map(|shifted| (length, shifted)));
+        let mut left =
+            all.filter(|(length, shifted)| context.segment(&name(*length, *shifted, "")).is_none());
         if let Some((length, shifted)) = left.next() {
-            return Some(placed(name(length, shifted, ""), length, shifted));
+            return Some(placed_writes(name(length, shifted, ""), length, shifted));
         }
-        let in_order = |length: &u32| scene.ran(&format!("in order {length}")).is_none();
-        let block = short_lengths(scene).find(in_order)?;
-        let place = Place::Forward(Region::bytes(0..IN_ORDER));
+        let in_order = |length: &u32| context.segment(&format!("in order {length}")).is_none();
+        let block = short_lengths(context).find(in_order)?;
+        let place = AccessPattern::Sequential(Region::bytes(0..IN_ORDER));
         Some(synced_writes(format!("in order {block}"), block, place, WRITES))
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        if let Some(property) = refusal(scene) {
-            return Finding::of(property, None);
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
         }
-        let pairs = pairs(scene);
+        let pairs = pairs(context);
         if pairs.is_empty() {
             return Finding::default();
         }
-        let (in_order, own) = (in_order(scene), judged(&pairs));
-        if own.number_found().is_none() && !in_order.is_empty() {
-            let property = judged_in_order(&in_order);
+        let (in_order, property) = (in_order(context), infer_property(&pairs));
+        if property.value().is_none() && !in_order.is_empty() {
+            let property = infer_sequential(&in_order);
             let picture = picture_in_order(&in_order, &property);
-            return Finding::of(property, Some(("synced_writes_in_order", picture)));
+            return Finding::single(property, Some(("synced_writes_in_order", picture)));
         }
-        let picture = picture(&pairs, &own);
-        Finding::of(own, Some(("aligned_and_shifted_writes", picture)))
+        let picture = picture(&pairs, &property);
+        Finding::single(property, Some(("aligned_and_shifted_writes", picture)))
     }
 }
 
 /// Why it can not be asked here, if it can not.
-fn refusal(scene: &Scene<'_>) -> Option<Property> {
-    let undecided = |why| Some(Property::undecided(Key::MapPageBytes, why));
-    match scene.known.word(Key::Medium) {
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let undecided = |reason| Some(Property::undecided(Key::MapPageBytes, reason));
+    match context.inferences.word(Key::Medium) {
         medium if medium != Some("flash") => {
             undecided("only flash maps pages, and it was not found to be flash")
         }
-        _ if scene.own.is_empty() && !scene.may_write(16 << 20) => undecided("nothing may be written here"),
-        _ if scene.evidence.identity.kind == Kind::Folder
-            && scene.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA) =>
+        _ if context.segments.is_empty() && !context.may_write(16 << 20) => {
+            undecided("nothing may be written here")
+        }
+        _ if context.evidence.identity.kind == Kind::Folder
+            && context.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA) =>
         {
             undecided("the files are too short")
         }
@@ -110,24 +113,24 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
 }
 
 /// Lengths that can be shifted by their half.
-fn lengths(scene: &Scene<'_>) -> impl Iterator<Item = u32> + use<> {
-    let shortest = 2 * scene.block();
+fn lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
+    let shortest = 2 * context.block();
     std::iter::successors(Some(shortest), |length| Some(2 * length)).take_while(|length| *length <= LONGEST)
 }
 
 /// Lengths down to the shortest that there is.
-fn short_lengths(scene: &Scene<'_>) -> impl Iterator<Item = u32> + use<> {
-    std::iter::once(scene.block()).chain(lengths(scene))
+fn short_lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
+    std::iter::once(context.block()).chain(lengths(context))
 }
 
 /// Length of writes in order, and what one takes until it is flushed.
-fn in_order(scene: &Scene<'_>) -> Vec<(u32, f64)> {
+fn in_order(context: &ExperimentContext<'_>) -> Vec<(u32, f64)> {
     let time = |length: u32| {
-        let times = synced_times(scene.ran(&format!("in order {length}"))?);
+        let times = synced_times(context.segment(&format!("in order {length}"))?);
         // The first ones still wait for what was written before. Of two halves of a page one goes on, and the other writes it again.
         Some((length, quantile(times.get(FIRST..)?, MOST).filter(|time| *time > 0.0)?))
     };
-    short_lengths(scene).filter_map(time).collect()
+    short_lengths(context).filter_map(time).collect()
 }
 
 fn name(length: u32, shifted: bool, round: &str) -> String {
@@ -135,32 +138,32 @@ fn name(length: u32, shifted: bool, round: &str) -> String {
 }
 
 /// Writes at multiples of their length, or half a length behind.
-fn placed(name: String, length: u32, shifted: bool) -> Workload {
+fn placed_writes(name: String, length: u32, shifted: bool) -> Workload {
     let shift = if shifted { u64::from(length / 2) } else { 0 };
-    synced_writes(name, length, Place::Uniform(Region::bytes(shift..AREA + shift)), WRITES)
+    synced_writes(name, length, AccessPattern::Random(Region::bytes(shift..AREA + shift)), WRITES)
 }
 
 /// Length of the writes, and aligned beside shifted ones.
-fn pairs(scene: &Scene<'_>) -> Vec<(u32, Compared)> {
+fn pairs(context: &ExperimentContext<'_>) -> Vec<(u32, MedianComparison)> {
     let pair = |length: u32, round| {
-        let times = |shifted| scene.ran(&name(length, shifted, round)).map(synced_times);
-        Compared::of(&times(false)?, &times(true)?)
+        let times = |shifted| context.segment(&name(length, shifted, round)).map(synced_times);
+        MedianComparison::from_times(&times(false)?, &times(true)?)
     };
-    let newest = |length| Some((length, pair(length, AGAIN).or_else(|| pair(length, ""))?));
-    lengths(scene).filter_map(newest).collect()
+    let newest = |length| Some((length, pair(length, REPEAT_SUFFIX).or_else(|| pair(length, ""))?));
+    lengths(context).filter_map(newest).collect()
 }
 
-fn costs(compared: &Compared) -> bool {
+fn costs(compared: &MedianComparison) -> bool {
     compared.is_less(COSTS)
 }
 
 /// The longest writes for which the start matters have been passed.
-fn is_enough(pairs: &[(u32, Compared)]) -> bool {
+fn is_enough(pairs: &[(u32, MedianComparison)]) -> bool {
     let last = pairs.iter().rposition(|(_, compared)| costs(compared));
     last.is_some_and(|last| pairs.len() > last + INDIFFERENT)
 }
 
-fn judged(pairs: &[(u32, Compared)]) -> Property {
+fn infer_property(pairs: &[(u32, MedianComparison)]) -> Property {
     let Some((length, compared)) = pairs.iter().rfind(|(_, compared)| costs(compared)) else {
         return Property::undecided(
             Key::MapPageBytes,
@@ -168,18 +171,18 @@ fn judged(pairs: &[(u32, Compared)]) -> Property {
         );
     };
     let page = f64::from(*length);
-    let told = format!(
+    let text = format!(
         "writes of {} take {:.1} % longer when they start in between, and longer ones do not",
         amount(u64::from(*length)),
         (1.0 / compared.ratio() - 1.0) * 100.0
     );
     if !is_enough(pairs) {
-        return Property::undecided(Key::MapPageBytes, format!("{told}, as far as was asked"));
+        return Property::undecided(Key::MapPageBytes, format!("{text}, as far as was asked"));
     }
-    Property::number(Key::MapPageBytes, page, (page, page), 0.97, told)
+    Property::number(Key::MapPageBytes, page, (page, page), 0.97, text)
 }
 
-fn judged_in_order(in_order: &[(u32, f64)]) -> Property {
+fn infer_sequential(in_order: &[(u32, f64)]) -> Property {
     let falls = |pair: &&[(u32, f64)]| pair[0].1 > FALLS * pair[1].1;
     let mut falls = in_order.windows(2).filter(falls);
     let (Some(fall), None) = (falls.next(), falls.next()) else {
@@ -189,19 +192,19 @@ fn judged_in_order(in_order: &[(u32, f64)]) -> Property {
         );
     };
     let page = f64::from(fall[1].0);
-    let told = format!(
+    let text = format!(
         "writes in order of {} take {} each, and those of {} only {}: they go on where the last one ended",
         amount(u64::from(fall[0].0)),
         Nanos(fall[0].1 as u64),
         amount(u64::from(fall[1].0)),
         Nanos(fall[1].1 as u64)
     );
-    Property::number(Key::MapPageBytes, page, (page, page), 0.97, told)
+    Property::number(Key::MapPageBytes, page, (page, page), 0.97, text)
 }
 
 fn picture_in_order(in_order: &[(u32, f64)], property: &Property) -> Series {
     let points = in_order.iter().map(|(length, time)| [f64::from(*length), *time]).collect();
-    let mark = property.number_found().map(|page| Mark { x: page, label: "page of the map".into() });
+    let mark = property.value().map(|page| Mark { x: page, label: "page of the map".into() });
     Series::new(
         "How long does a write in order take?",
         Shape::Line,
@@ -212,11 +215,11 @@ fn picture_in_order(in_order: &[(u32, f64)], property: &Property) -> Series {
     .marks(mark)
 }
 
-fn picture(pairs: &[(u32, Compared)], property: &Property) -> Series {
-    let line = |name, of: fn(&Compared) -> f64| {
+fn picture(pairs: &[(u32, MedianComparison)], property: &Property) -> Series {
+    let line = |name, of: fn(&MedianComparison) -> f64| {
         Line::new(name, pairs.iter().map(|(length, compared)| [f64::from(*length), of(compared)]).collect())
     };
-    let mark = property.number_found().map(|page| Mark { x: page, label: "page of the map".into() });
+    let mark = property.value().map(|page| Mark { x: page, label: "page of the map".into() });
     Series::new(
         "Does it matter where a write starts?",
         Shape::Line,
@@ -224,8 +227,8 @@ fn picture(pairs: &[(u32, Compared)], property: &Property) -> Series {
         axis("until it is flushed", "ns").logarithmic(),
     )
     .lines([
-        line("at multiples of its length", |compared| compared.one),
-        line("half a length behind", |compared| compared.other),
+        line("at multiples of its length", |compared| compared.first),
+        line("half a length behind", |compared| compared.second),
     ])
     .marks(mark)
 }
@@ -234,9 +237,9 @@ fn picture(pairs: &[(u32, Compared)], property: &Property) -> Series {
 mod tests {
     use super::*;
 
-    fn pair(length: u32, aligned: f64, shifted: f64) -> (u32, Compared) {
+    fn pair(length: u32, aligned: f64, shifted: f64) -> (u32, MedianComparison) {
         let around = |level: f64| -> Vec<f64> { (0..24).map(|index| level + f64::from(index % 5)).collect() };
-        (length, Compared::of(&around(aligned), &around(shifted)).unwrap())
+        (length, MedianComparison::from_times(&around(aligned), &around(shifted)).unwrap())
     }
 
     #[test]
@@ -249,17 +252,17 @@ mod tests {
             pair(32_768, 990.0, 990.0),
         ];
         assert!(is_enough(&pairs) && !is_enough(&pairs[..4]));
-        assert_eq!(judged(&pairs).number_found(), Some(8192.0));
-        assert_eq!(judged(&pairs[..4]).number_found(), None, "longer ones may mind, too");
-        assert_eq!(judged(&pairs[..1]).number_found(), None);
+        assert_eq!(infer_property(&pairs).value(), Some(8192.0));
+        assert_eq!(infer_property(&pairs[..4]).value(), None, "longer ones may mind, too");
+        assert_eq!(infer_property(&pairs[..1]).value(), None);
     }
 
     #[test]
     fn a_map_of_blocks_shows_its_page_where_writes_go_on() {
         let falls = [(2048, 35e6), (4096, 34e6), (8192, 1e6), (16_384, 1.2e6)];
-        assert_eq!(judged_in_order(&falls).number_found(), Some(8192.0));
-        assert_eq!(judged_in_order(&falls[..2]).number_found(), None);
+        assert_eq!(infer_sequential(&falls).value(), Some(8192.0));
+        assert_eq!(infer_sequential(&falls[..2]).value(), None);
         let twice = [(2048, 35e6), (4096, 1e6), (8192, 30e6), (16_384, 1.2e6)];
-        assert_eq!(judged_in_order(&twice).number_found(), None, "merges that come and go");
+        assert_eq!(infer_sequential(&twice).value(), None, "merges that come and go");
     }
 }

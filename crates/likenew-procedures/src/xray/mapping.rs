@@ -5,9 +5,9 @@
 //! begin, pauses show when the drive is written in order: the old block of each complete cluster is erased. Writes at random
 //! within one cluster then part those that keep logs from those that do not.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
@@ -17,11 +17,11 @@ use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
 use likenew_stats::spikes::{Spikes, spikes};
 use likenew_stats::summary::median;
 
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, own_name};
-use super::synced::{synced_times, synced_writes};
+use super::synced_writes::{synced_times, synced_writes};
 use crate::series::axis;
 
 /// Writes in order that look for pauses: how long their I/Os are, and how much is written, one try after the other.
@@ -36,7 +36,7 @@ const FEW: u32 = 16;
 /// A merge takes so many times as long as the same write in order.
 const MERGE: f64 = 8.0;
 /// More than a block's share of a merge: what a log block takes without one.
-const UNMERGED: f64 = 0.25;
+const UNMERGED_SHARE: f64 = 0.25;
 /// No erase block has had fewer pages.
 const BLOCK_PAGES: f64 = 60.0;
 /// A drive larger than this is not filled to see how its map takes small writes.
@@ -45,86 +45,91 @@ const FILL_MAX: u64 = 32 << 30;
 const PAGE: u32 = 16 << 10;
 
 /// Looks for merges.
-pub(super) struct MappingProbe;
+pub(super) struct MappingExperiment;
 
-impl Probe for MappingProbe {
+impl Experiment for MappingExperiment {
     fn name(&self) -> &'static str {
         "mapping"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if refusal(scene).is_some() {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
             return None;
         }
-        if scene.own.is_empty()
-            && !is_full(scene)
-            && scene.is_whole()
-            && scene.may_write(scene.span + (1 << 30))
-            && scene.span <= FILL_MAX
+        if context.segments.is_empty()
+            && !is_full(context)
+            && context.is_whole()
+            && context.may_write(context.span + (1 << 30))
+            && context.span <= FILL_MAX
         {
-            return Some(in_order("fill", 128 << 10, scene.span, 0));
+            return Some(in_order("fill", 128 << 10, context.span, 0));
         }
-        let page = page(scene);
-        if scene.ran("follow").is_none() {
-            let start = scene.span / 2 / (1 << 20) * (1 << 20);
-            let place = Place::Forward(Region::bytes(start..start + (8 << 20)));
+        let page = page(context);
+        if context.segment("follow").is_none() {
+            let start = context.span / 2 / (1 << 20) * (1 << 20);
+            let place = AccessPattern::Sequential(Region::bytes(start..start + (8 << 20)));
             return Some(synced_writes("follow", 2 * page, place, FEW));
         }
-        if scene.ran("wide").is_none() {
-            return Some(synced_writes("wide", page, Place::Uniform(Region::bytes(0..scene.span)), HEADS));
+        if context.segment("wide").is_none() {
+            return Some(synced_writes(
+                "wide",
+                page,
+                AccessPattern::Random(Region::bytes(0..context.span)),
+                HEADS,
+            ));
         }
-        let cluster = cluster(scene);
-        let tried = tries(scene).count();
-        let times = Times::of(scene);
+        let cluster = cluster(context);
+        let attempts = tries(context).count();
+        let times = Times::from_context(context);
         // What is merged anyway is worth a longer search.
         let merges = times.as_ref().is_some_and(|times| times.merge() > 0.0);
         let most = if merges { TRIES.len() } else { TRIES.len() - 1 };
-        if cluster.is_none() && tried < most {
-            let (block, bytes) = TRIES[tried];
-            let bytes = bytes.min(scene.span / 2);
-            let name = format!("in order {}", tried + 1);
-            return scene.may_write(bytes).then(|| in_order(&name, block, bytes, SAMPLES_MAX));
+        if cluster.is_none() && attempts < most {
+            let (block, bytes) = TRIES[attempts];
+            let bytes = bytes.min(context.span / 2);
+            let name = format!("in order {}", attempts + 1);
+            return context.may_write(bytes).then(|| in_order(&name, block, bytes, SAMPLES_MAX));
         }
         let step = cluster.map(|cluster| (cluster.period / f64::from(page)).round() as u64 * u64::from(page));
-        if let Some(step) = step.filter(|_| scene.ran("heads").is_none()) {
-            let place = Place::Strided { region: Region::bytes(0..scene.span), step };
+        if let Some(step) = step.filter(|_| context.segment("heads").is_none()) {
+            let place = AccessPattern::Strided { region: Region::bytes(0..context.span), step };
             return Some(synced_writes("heads", 2 * page, place, HEADS));
         }
-        if times.is_some_and(|times| times.merge() > 0.0) && scene.ran("narrow").is_none() {
+        if times.is_some_and(|times| times.merge() > 0.0) && context.segment("narrow").is_none() {
             let pages = step.map_or(64, |step| step / u64::from(page) * 7 / 8).clamp(2, 64);
-            let place = Place::Uniform(Region::bytes(0..pages * u64::from(page)));
+            let place = AccessPattern::Random(Region::bytes(0..pages * u64::from(page)));
             return Some(synced_writes("narrow", page, place, 2 * FEW));
         }
         None
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        if let Some(property) = refusal(scene) {
-            return Finding::of(property, None);
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
         }
-        let Some(times) = Times::of(scene) else { return Finding::default() };
-        let cluster = cluster(scene);
-        let mapping = judged(&times, is_full(scene));
-        let mut pictures = vec![("writes_in_places", places(scene, &times))];
+        let Some(times) = Times::from_context(context) else { return Finding::default() };
+        let cluster = cluster(context);
+        let mapping = infer_property(&times, is_full(context));
+        let mut pictures = vec![("writes_in_places", places(context, &times))];
         let mut properties = vec![mapping];
         if let Some(cluster) = cluster.filter(|_| times.merge() > 0.0) {
-            let unit = erase_unit(&cluster, f64::from(page(scene)));
+            let unit = erase_unit(&cluster, f64::from(page(context)));
             properties.push(unit);
             pictures
-                .extend(tries(scene).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
+                .extend(tries(context).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
         }
         Finding { properties, pictures, ..Finding::default() }
     }
 }
 
 /// Why it can not be asked here, if it can not.
-fn refusal(scene: &Scene<'_>) -> Option<Property> {
-    let undecided = |why| Some(Property::undecided(Key::Mapping, why));
-    match scene.known.word(Key::Medium) {
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let undecided = |reason| Some(Property::undecided(Key::Mapping, reason));
+    match context.inferences.word(Key::Medium) {
         medium if medium != Some("flash") => {
             undecided("only flash has such a map, and it was not found to be flash")
         }
-        _ if scene.own.is_empty() && !scene.may_write(128 << 20) => {
+        _ if context.segments.is_empty() && !context.may_write(128 << 20) => {
             undecided("to see how small writes are taken, more has to be written than may be")
         }
         _ => None,
@@ -132,28 +137,30 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
 }
 
 /// Whether all that is looked at was written in order in this run.
-fn is_full(scene: &Scene<'_>) -> bool {
-    let in_order = scene.evidence.segments.iter().filter(|segment| {
-        let forward =
-            |stream: &Stream| matches!(stream.place, Place::Forward(_)) && stream.op == Mix::Only(Op::Write);
+fn is_full(context: &ExperimentContext<'_>) -> bool {
+    let in_order = context.evidence.segments.iter().filter(|segment| {
+        let forward = |stream: &Stream| {
+            matches!(stream.pattern, AccessPattern::Sequential(_)) && stream.op == Mix::Only(Op::Write)
+        };
         segment.workload.streams.len() == 1 && segment.workload.streams.iter().all(forward)
     });
-    in_order.map(super::scene::written).sum::<u64>() >= scene.span - scene.span / 50
+    in_order.map(super::context::bytes_written).sum::<u64>() >= context.span - context.span / 50
 }
 
-fn page(scene: &Scene<'_>) -> u32 {
-    scene.known.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
+fn page(context: &ExperimentContext<'_>) -> u32 {
+    context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
 }
 
 fn in_order(name: &str, block: u32, bytes: u64, samples: u32) -> Workload {
-    let place = Place::Forward(Region::bytes(0..bytes));
+    let place = AccessPattern::Sequential(Region::bytes(0..bytes));
     let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
     Workload { samples, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
 }
 
-fn tries<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Segment> {
-    let tried = scene.own.iter().copied().filter(|segment| own_name(segment).starts_with("in order "));
-    tried.collect::<Vec<_>>().into_iter()
+fn tries<'a>(context: &ExperimentContext<'a>) -> impl Iterator<Item = &'a Segment> {
+    let attempts =
+        context.segments.iter().copied().filter(|segment| own_name(segment).starts_with("in order "));
+    attempts.collect::<Vec<_>>().into_iter()
 }
 
 /// Bytes written, and how long the drive took for the last I/O of them.
@@ -167,9 +174,9 @@ fn waits(segment: &Segment) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The pauses of the last writes in order, if they come regularly.
-fn cluster(scene: &Scene<'_>) -> Option<Spikes> {
-    let (places, waits) = waits(tries(scene).last()?);
-    let page = f64::from(page(scene));
+fn cluster(context: &ExperimentContext<'_>) -> Option<Spikes> {
+    let (places, waits) = waits(tries(context).last()?);
+    let page = f64::from(page(context));
     // A whole number of pages is known for certain. What comes sooner than the shortest erase block is full is dies in turn.
     let pauses = spikes(&places, &waits, BLOCK_PAGES * page);
     pauses.filter(|cluster| cluster.error < page / 4.0)
@@ -188,9 +195,9 @@ struct Times {
 }
 
 impl Times {
-    fn of(scene: &Scene<'_>) -> Option<Self> {
+    fn from_context(context: &ExperimentContext<'_>) -> Option<Self> {
         let of = |name: &str| {
-            let times = synced_times(scene.ran(name)?);
+            let times = synced_times(context.segment(name)?);
             median(times.get(times.len().saturating_sub(LAST)..)?).filter(|time| *time > 0.0)
         };
         Some(Self { follow: of("follow")?, wide: of("wide")?, heads: of("heads"), narrow: of("narrow") })
@@ -211,16 +218,16 @@ impl Times {
     }
 }
 
-fn judged(times: &Times, is_full: bool) -> Property {
+fn infer_property(times: &Times, is_full: bool) -> Property {
     let ms = |ns: f64| Nanos(ns as u64);
-    let told = format!("writes take {} in order, {} at random anywhere", ms(times.follow), ms(times.wide));
+    let text = format!("writes take {} in order, {} at random anywhere", ms(times.follow), ms(times.wide));
     if times.merge() == 0.0 {
         let heads = times.heads.map_or(String::new(), |heads| format!(", {} where pauses begin", ms(heads)));
         let page = Property::word(
             Key::Mapping,
             "page",
             if is_full && times.heads.is_some() { 0.97 } else { 0.85 },
-            format!("{told}{heads}: nothing has to be merged"),
+            format!("{text}{heads}: nothing has to be merged"),
         );
         return match is_full {
             true => page,
@@ -232,17 +239,17 @@ fn judged(times: &Times, is_full: bool) -> Property {
     let Some(narrow) = times.narrow else {
         return Property::undecided(
             Key::Mapping,
-            format!("{told}: something is merged, and nothing was written at random within one place"),
+            format!("{text}: something is merged, and nothing was written at random within one place"),
         );
     };
-    let told = format!(
-        "{told}, and {} at random within a cluster, where a merge takes {}",
+    let text = format!(
+        "{text}, and {} at random within a cluster, where a merge takes {}",
         ms(narrow),
         ms(times.merge())
     );
-    match narrow > UNMERGED * times.merge() {
-        true => Property::word(Key::Mapping, "block", 0.97, format!("{told}: every write costs one")),
-        false => Property::word(Key::Mapping, "hybrid", 0.97, format!("{told}: a log takes them")),
+    match narrow > UNMERGED_SHARE * times.merge() {
+        true => Property::word(Key::Mapping, "block", 0.97, format!("{text}: every write costs one")),
+        false => Property::word(Key::Mapping, "hybrid", 0.97, format!("{text}: a log takes them")),
     }
 }
 
@@ -262,12 +269,12 @@ fn erase_unit(cluster: &Spikes, page: f64) -> Property {
     )
 }
 
-fn places(scene: &Scene<'_>, times: &Times) -> Series {
+fn places(context: &ExperimentContext<'_>, times: &Times) -> Series {
     let of = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
     let all = [Some(times.follow), Some(times.wide), times.heads, times.narrow];
     let points = all.into_iter().enumerate().filter_map(of).collect();
     let title =
-        format!("How long does a write of {} take until it is flushed?", amount(u64::from(page(scene))));
+        format!("How long does a write of {} take until it is flushed?", amount(u64::from(page(context))));
     Series::new(title, Shape::Bars, axis("where", ""), axis("median", "ns"))
         .categories(["in order", "anywhere", "where pauses begin", "within one piece"])
         .lines([Line::new("writes", points)])

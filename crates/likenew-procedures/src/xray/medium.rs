@@ -10,100 +10,106 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
-use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 
+use super::context::{ExperimentContext, latencies, random_reads};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, latencies, random_reads};
 use crate::series::axis;
-use nature::Nature;
+use nature::ReadModel;
 use pieces::Pieces;
 
 const READS: u32 = 1024;
 const TIME: Nanos = Nanos::from_secs(30);
 const NAME: &str = "medium";
-const EVERYWHERE: &str = "random reads";
-const UNHURRIED: &str = "unhurried reads";
+const ALL_ADDRESSES: &str = "random reads";
+const SPACED_READS: &str = "paced reads";
 /// So many reads that leave at a rate of a fifth of what the drive has shown.
 const UNHURRIED_READS: u32 = 256;
 const UNHURRIED_SHARE: f64 = 0.2;
 
 /// Reads small blocks all over the drive, one after the other; of a disk it overwrites a few blocks, to see whether they stay
 /// where they were.
-pub(super) struct MediumProbe;
+pub(super) struct MediumExperiment;
 
-impl Probe for MediumProbe {
+impl Experiment for MediumExperiment {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        let stream = random_reads(0..scene.span, scene.block().max(4096), 1);
-        let Some(reads) = scene.ran(EVERYWHERE) else {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let stream = random_reads(0..context.span, context.block().max(4096), 1);
+        let Some(reads) = context.segment(ALL_ADDRESSES) else {
             let until = Until { elapsed: Some(TIME), ..Until::ops(u64::from(READS)) };
-            return Some(Workload { samples: READS, ..Workload::new(EVERYWHERE, until, vec![stream]) });
+            return Some(Workload { samples: READS, ..Workload::new(ALL_ADDRESSES, until, vec![stream]) });
         };
-        match Nature::of(reads, scene)? {
-            Nature::Arm { .. } => Pieces::next(scene),
-            Nature::Steady { .. } => {
-                let usual_ns = nature::paced_ns(scene)?;
+        match ReadModel::from_reads(reads, context)? {
+            ReadModel::HardDisk { .. } => Pieces::next(context),
+            ReadModel::Steady { .. } => {
+                let typical_ns = nature::paced_ns(context)?;
                 // One place: other places may lie on flash of another age, or nowhere.
-                let one = random_reads(0..u64::from(scene.block().max(4096)), scene.block().max(4096), 1);
-                let per_second = UNHURRIED_SHARE * 1e9 / usual_ns;
-                let pace = Pace::Open { per_second, arrivals: Arrivals::Even, depth_max: 1 };
+                let same_place =
+                    random_reads(0..u64::from(context.block().max(4096)), context.block().max(4096), 1);
+                let per_second = UNHURRIED_SHARE * 1e9 / typical_ns;
+                let arrival = Arrival::Open { per_second, inter_arrival: InterArrival::Even, depth_max: 1 };
                 let until = Until { elapsed: Some(TIME), ..Until::ops(u64::from(UNHURRIED_READS)) };
-                let workload = Workload::new(UNHURRIED, until, vec![Stream { pace, ..one }]);
-                scene.ran(UNHURRIED).is_none().then_some(Workload { samples: UNHURRIED_READS, ..workload })
+                let workload = Workload::new(SPACED_READS, until, vec![Stream { arrival, ..same_place }]);
+                context
+                    .segment(SPACED_READS)
+                    .is_none()
+                    .then_some(Workload { samples: UNHURRIED_READS, ..workload })
             }
-            Nature::Network { .. } => None,
+            ReadModel::Network { .. } => None,
         }
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        let Some(reads) = scene.ran(EVERYWHERE) else { return Finding::default() };
-        let Some(nature) = Nature::of(reads, scene) else { return Finding::default() };
-        let nature = nature.unhurried(scene, scene.ran(UNHURRIED));
-        let pieces = Pieces::seen(scene);
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let Some(reads) = context.segment(ALL_ADDRESSES) else { return Finding::default() };
+        let Some(nature) = ReadModel::from_reads(reads, context) else { return Finding::default() };
+        let nature = nature.with_spaced_reads(context, context.segment(SPACED_READS));
+        let pieces = Pieces::from_segments(context);
         let property = match &nature {
-            Nature::Arm { because, .. } => disk(because, pieces.as_ref()),
-            Nature::Network { because } => {
-                Property::word(Key::Medium, "virtual", confidence(scene, 0.98), because.clone())
+            ReadModel::HardDisk { evidence, .. } => disk(evidence, pieces.as_ref()),
+            ReadModel::Network { evidence } => {
+                Property::word(Key::Medium, "virtual", confidence(context, 0.98), evidence.clone())
             }
-            Nature::Steady { usual_ns } => Property::word(
+            ReadModel::Steady { typical_ns } => Property::word(
                 Key::Medium,
                 "flash",
-                confidence(scene, 0.98),
+                confidence(context, 0.98),
                 format!(
                     "random reads take {} in the middle wherever they go, one like the other",
-                    Nanos(*usual_ns as u64)
+                    Nanos(*typical_ns as u64)
                 ),
             ),
         };
-        let mut finding = Finding::of(property, Some(("reads_by_distance", picture(reads))));
+        let mut finding = Finding::single(property, Some(("reads_by_distance", picture(reads))));
         finding.pictures.extend(pieces.map(|pieces| ("reads_in_order", pieces.picture())));
         finding
     }
 }
 
 /// Random reads one after the other over all that is looked at, as any probe may need them; `None` where they were not run.
-pub(super) fn reads_alone<'a>(scene: &Scene<'a>) -> Option<&'a Segment> {
-    scene.anyone_ran(&format!("{NAME}: {EVERYWHERE}"))
+pub(super) fn reads_alone<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
+    context.segment_of_any(&format!("{NAME}: {ALL_ADDRESSES}"))
 }
 
 /// What is not quite steady is not quite certain.
-fn confidence(scene: &Scene<'_>, quiet: f64) -> f64 {
-    if scene.is_busy() { quiet.min(0.85) } else { quiet }
+fn confidence(context: &ExperimentContext<'_>, quiet: f64) -> f64 {
+    if context.is_busy() { quiet.min(0.85) } else { quiet }
 }
 
 fn disk(arm: &str, pieces: Option<&Pieces>) -> Property {
-    let word = |word, confidence, because: String| Property::word(Key::Medium, word, confidence, because);
+    let word = |word, confidence, evidence: String| Property::word(Key::Medium, word, confidence, evidence);
     match pieces {
         None => word("disk", 0.85, arm.to_owned())
             .caveat("whether its tracks overlap like shingles shows only by overwriting some"),
-        Some(pieces) if pieces.moved() => word("shingled disk", 0.99, format!("{arm}; {}", pieces.because())),
-        Some(pieces) if pieces.stayed() => word("disk", 0.99, format!("{arm}; {}", pieces.because())),
-        Some(pieces) => Property::undecided(Key::Medium, format!("{arm}; {}", pieces.because())),
+        Some(pieces) if pieces.has_moved() => {
+            word("shingled disk", 0.99, format!("{arm}; {}", pieces.evidence()))
+        }
+        Some(pieces) if pieces.has_stayed() => word("disk", 0.99, format!("{arm}; {}", pieces.evidence())),
+        Some(pieces) => Property::undecided(Key::Medium, format!("{arm}; {}", pieces.evidence())),
     }
 }
 

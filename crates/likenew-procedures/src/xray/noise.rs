@@ -4,9 +4,9 @@
 //! order, which keeps the medium itself busy. What belongs to the drive's nature, such as the spread of a network's
 //! latencies or an arm that goes back to the start, counts for nothing.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -16,14 +16,14 @@ use likenew_core::workload::{Stream, Workload};
 use likenew_stats::interval::share_interval;
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
+use super::background_io::BackgroundIo;
+use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::others::Others;
-use super::probe::Probe;
-use super::scene::{Scene, latencies, own_name, random_reads};
 
 pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";
-const IN_ORDER: &str = "in order";
+const IN_ORDER: &str = "sequential";
 
 /// So many rounds, half of them of each kind: together so long that what comes every few seconds is met.
 const ROUNDS: usize = 16;
@@ -37,7 +37,7 @@ const ON_THE_WAY: usize = 3;
 /// An I/O of more than so many medians is an outlier.
 const OUTLIER: f64 = 4.0;
 /// A read of one place that takes more than so many medians has waited for something.
-const WAITED: f64 = 1.5;
+const SLOW_READ_FACTOR: f64 = 1.5;
 /// What is within so many standard deviations of the drive's own spread is its nature.
 const DEVIATIONS: f64 = 4.0;
 /// A spread between rounds, a share of outliers, and one of reads that had waited, above which a drive is called busy.
@@ -59,16 +59,16 @@ pub(super) struct Noise {
     /// The same of reads of one place alone.
     pub(super) rare: f64,
     /// The same of reads of one place that took half as long again as usual.
-    pub(super) waited: f64,
+    pub(super) wait_share: f64,
     /// The drive's own spread: the standard deviation of the logarithm of the latency of reading one place, as its lower half
     /// shows it, which nobody else's I/O makes wider.
-    pub(super) own: f64,
+    pub(super) log_deviation: f64,
     /// The same as the upper half shows it, which everything makes wider.
     pub(super) upper: f64,
     /// The median latency of reading one place, in nanoseconds.
-    pub(super) usual_ns: f64,
+    pub(super) typical_ns: f64,
     /// What others asked of the drive meanwhile.
-    pub(super) others: Others,
+    pub(super) background_io: BackgroundIo,
 }
 
 impl Noise {
@@ -85,27 +85,27 @@ impl Noise {
         let outliers = || {
             format!("at least {} of the reads took more than {OUTLIER} times as long as usual", percent(late))
         };
-        let waited = || {
+        let wait_share = || {
             format!(
                 "at least {} of the reads of one place took half as long again as usual",
-                percent(self.waited)
+                percent(self.wait_share)
             )
         };
         let reasons = [
             (self.spread > SPREAD_MAX).then(spread),
             (self.outliers > OUTLIERS_MAX || self.rare > RARE_MAX).then(outliers),
-            (self.waited > WAITED_MAX).then(waited),
-            self.others.disturb().then(|| self.others.told()),
+            (self.wait_share > WAITED_MAX).then(wait_share),
+            self.background_io.disturb().then(|| self.background_io.sentence()),
         ];
         reasons.into_iter().flatten().collect()
     }
 }
 
-/// What disturbs an X-ray, if anything does: how the drive answered, and `others` that a later probe met.
-pub(super) fn disturbance(noise: Option<&Noise>, others: Option<Others>) -> Option<Verdict> {
+/// What disturbs an X-ray, if anything does: how the drive answered, and `background_io` that a later probe met.
+pub(super) fn disturbance(noise: Option<&Noise>, background_io: Option<BackgroundIo>) -> Option<Verdict> {
     let mut reasons = noise.map(Noise::reasons).unwrap_or_default();
-    let is_told = noise.is_some_and(|noise| noise.others.disturb());
-    reasons.extend(others.filter(|_| !is_told).map(|others| others.told()));
+    let is_told = noise.is_some_and(|noise| noise.background_io.disturb());
+    reasons.extend(background_io.filter(|_| !is_told).map(|background_io| background_io.sentence()));
     if reasons.is_empty() {
         return None;
     }
@@ -113,27 +113,27 @@ pub(super) fn disturbance(noise: Option<&Noise>, others: Option<Others>) -> Opti
         "Something disturbs what is measured: the drive is in use, or does not answer steadily.",
         Standing::Holds,
     );
-    Some(reasons.into_iter().fold(verdict, Verdict::because).caveat(
+    Some(reasons.into_iter().fold(verdict, Verdict::with_evidence).caveat(
         "intervals are wider than they had to be, and what does not stand out is undecided: measure again when nobody else uses the drive",
     ))
 }
 
 /// Reads one place again and again, and a stretch in order.
-pub(super) struct NoiseProbe;
+pub(super) struct NoiseExperiment;
 
-impl Probe for NoiseProbe {
+impl Experiment for NoiseExperiment {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        let round = scene.own.len();
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let round = context.segments.len();
         let (name, stream) = if round.is_multiple_of(2) {
-            let block = scene.block().max(4096);
+            let block = context.block().max(4096);
             (SAME_PLACE, random_reads(0..u64::from(block), block, 1))
         } else {
-            let stretch = STRETCH.min(scene.span - scene.span % u64::from(LENGTH));
-            let place = Place::Forward(Region::bytes(0..stretch));
+            let stretch = STRETCH.min(context.span - context.span % u64::from(LENGTH));
+            let place = AccessPattern::Sequential(Region::bytes(0..stretch));
             (IN_ORDER, Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random))
         };
         let until = Until::elapsed(ROUND);
@@ -141,8 +141,8 @@ impl Probe for NoiseProbe {
         (round < ROUNDS).then_some(Workload { samples: SAMPLES, ..workload })
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        Finding { noise: noise(&scene.own), ..Finding::default() }
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        Finding { noise: noise(&context.segments), ..Finding::default() }
     }
 }
 
@@ -153,19 +153,19 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
         let rounds = rounds.map(|round| latencies(round).split_off(ON_THE_WAY.min(round.samples.len())));
         rounds.filter(|round| round.len() > 1).collect()
     };
-    let same = Rounds::of(&of(SAME_PLACE))?;
+    let same = Rounds::from_times(&of(SAME_PLACE))?;
     // The first round in order may find less of the map at hand than those after it.
-    let in_order = Rounds::of(of(IN_ORDER).get(1..).unwrap_or_default());
+    let in_order = Rounds::from_times(of(IN_ORDER).get(1..).unwrap_or_default());
     let worst = |of: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, of).max(of(&same));
     Some(Noise {
         spread: worst(|rounds| rounds.spread),
         outliers: worst(|rounds| rounds.outliers),
         rare: same.outliers,
-        waited: same.waited,
-        own: same.own,
+        wait_share: same.wait_share,
+        log_deviation: same.log_deviation,
         upper: same.upper,
-        usual_ns: same.usual_ns,
-        others: Others::during(rounds.iter().copied()),
+        typical_ns: same.typical_ns,
+        background_io: BackgroundIo::in_segment(rounds.iter().copied()),
     })
 }
 
@@ -173,31 +173,38 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
 struct Rounds {
     spread: f64,
     outliers: f64,
-    waited: f64,
-    own: f64,
+    wait_share: f64,
+    log_deviation: f64,
     upper: f64,
-    usual_ns: f64,
+    typical_ns: f64,
 }
 
 impl Rounds {
-    fn of(rounds: &[Vec<f64>]) -> Option<Self> {
+    fn from_times(rounds: &[Vec<f64>]) -> Option<Self> {
         let medians: Vec<f64> = rounds.iter().filter_map(|round| median(round)).collect();
-        let usual_ns = median(&medians).filter(|usual| *usual > 0.0)?;
+        let typical_ns = median(&medians).filter(|usual| *usual > 0.0)?;
         let spreads = rounds.iter().filter_map(|round| spreads(round));
         let (lower, upper): (Vec<f64>, Vec<f64>) = spreads.unzip();
-        let (own, upper) = (median(&lower).unwrap_or(0.0), median(&upper).unwrap_or(0.0));
+        let (log_deviation, upper) = (median(&lower).unwrap_or(0.0), median(&upper).unwrap_or(0.0));
         // The standard error of a median of n normal values is √(π/2)·σ/√n.
         let least = rounds.iter().map(Vec::len).min().unwrap_or(1) as f64;
-        let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * own;
-        let between = standard_deviation(&medians).unwrap_or(0.0) / usual_ns;
+        let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * log_deviation;
+        let between = standard_deviation(&medians).unwrap_or(0.0) / typical_ns;
         let all: Vec<f64> = rounds.concat();
         let share = |times: f64| {
-            let limit = usual_ns * times.max((DEVIATIONS * own).exp());
+            let limit = typical_ns * times.max((DEVIATIONS * log_deviation).exp());
             let hits = all.iter().filter(|latency| **latency > limit).count();
             share_interval(hits as u64, all.len() as u64, 0.9).map_or(0.0, |interval| interval.low)
         };
         let spread = (between * between - expected * expected).max(0.0).sqrt();
-        Some(Self { spread, outliers: share(OUTLIER), waited: share(WAITED), own, upper, usual_ns })
+        Some(Self {
+            spread,
+            outliers: share(OUTLIER),
+            wait_share: share(SLOW_READ_FACTOR),
+            log_deviation,
+            upper,
+            typical_ns,
+        })
     }
 }
 
@@ -224,16 +231,16 @@ mod tests {
     #[test]
     fn the_tail_of_a_network_is_its_nature() {
         let rounds: Vec<Vec<f64>> = (0..4).map(|_| log_normal(251, 0.69)).collect();
-        let rounds = Rounds::of(&rounds).expect("there are rounds");
-        assert!((rounds.own - 0.69).abs() < 0.05, "{}", rounds.own);
-        assert_eq!((rounds.outliers, rounds.waited, rounds.spread), (0.0, 0.0, 0.0));
+        let rounds = Rounds::from_times(&rounds).expect("there are rounds");
+        assert!((rounds.log_deviation - 0.69).abs() < 0.05, "{}", rounds.log_deviation);
+        assert_eq!((rounds.outliers, rounds.wait_share, rounds.spread), (0.0, 0.0, 0.0));
     }
 
     #[test]
     fn one_in_ten_that_waits_for_somebody_is_noticed() {
         let round: Vec<f64> = (0..1000).map(|read| if read % 10 == 3 { 2e5 } else { 1e5 }).collect();
-        let rounds = Rounds::of(&[round.clone(), round]).expect("there are rounds");
-        assert!((rounds.waited - 0.09).abs() < 0.01 && rounds.outliers == 0.0);
+        let rounds = Rounds::from_times(&[round.clone(), round]).expect("there are rounds");
+        assert!((rounds.wait_share - 0.09).abs() < 0.01 && rounds.outliers == 0.0);
     }
 
     #[test]
@@ -243,7 +250,7 @@ mod tests {
             let read = |round| (0..2000).map(move |read| if late(round, read) { 5e7 } else { 1e5 }).collect();
             (0..8).map(read).collect()
         };
-        let rare = |outliers| Rounds::of(&rounds(outliers)).expect("there are rounds").outliers;
+        let rare = |outliers| Rounds::from_times(&rounds(outliers)).expect("there are rounds").outliers;
         assert!(rare(6) > RARE_MAX && rare(1) < RARE_MAX, "{} {}", rare(6), rare(1));
         assert!(Noise { rare: rare(6), ..Noise::default() }.is_busy());
     }
@@ -251,6 +258,6 @@ mod tests {
     #[test]
     fn a_drive_that_slows_down_is_noticed() {
         let rounds: Vec<Vec<f64>> = [1e5, 1e5, 2e5, 2e5].iter().map(|latency| vec![*latency; 100]).collect();
-        assert!(Rounds::of(&rounds).expect("there are rounds").spread > 0.3);
+        assert!(Rounds::from_times(&rounds).expect("there are rounds").spread > 0.3);
     }
 }

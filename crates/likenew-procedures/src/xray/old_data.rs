@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::until::Until;
@@ -19,14 +19,14 @@ use likenew_core::workload::Workload;
 use likenew_stats::interval::median_interval;
 use likenew_stats::summary::{median, sorted};
 
+use super::context::{ExperimentContext, latencies, random_reads};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::ground::written_in_order;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, latencies, random_reads};
+use super::sequential_area::written_in_order;
 use crate::series::axis;
 
-pub(super) const AS_FOUND: &str = "as-found";
+pub(super) const UNTOUCHED_READS: &str = "untouched";
 const FRESH: &str = "fresh";
 /// What is read, by reads as long as pages of maps are.
 const WINDOW: u64 = 4 << 20;
@@ -39,22 +39,22 @@ const LONGER: f64 = 0.05;
 const UNSURE: f64 = 0.01;
 
 /// Reads a few addresses as they were found, before anything else is done to them.
-pub(super) struct AsFound;
+pub(super) struct UntouchedReads;
 
-impl Probe for AsFound {
+impl Experiment for UntouchedReads {
     fn name(&self) -> &'static str {
-        AS_FOUND
+        UNTOUCHED_READS
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
         // In a folder everything has just been written.
-        let is_new = written_in_order(scene).is_some();
-        let asks = asks(scene) && (!is_new || !scene.own.is_empty());
-        let length = LENGTHS.get(scene.own.len()).filter(|_| asks)?;
-        Some(reading(window(scene.span), (*length).max(scene.block())))
+        let is_new = written_in_order(context).is_some();
+        let is_wanted = is_wanted(context) && (!is_new || !context.segments.is_empty());
+        let length = LENGTHS.get(context.segments.len()).filter(|_| is_wanted)?;
+        Some(reading(window(context.span), (*length).max(context.block())))
     }
 
-    fn find(&self, _scene: &Scene<'_>) -> Finding {
+    fn find(&self, _context: &ExperimentContext<'_>) -> Finding {
         Finding::default()
     }
 }
@@ -62,36 +62,36 @@ impl Probe for AsFound {
 /// Reads them again after they were written together with all others.
 pub(super) struct OldData;
 
-impl Probe for OldData {
+impl Experiment for OldData {
     fn name(&self) -> &'static str {
         "old-data"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        let before = as_found(scene)?;
-        if !asks(scene) || scene.ran(FRESH).is_some() || !scene.is_whole() {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let before = as_found(context)?;
+        if !is_wanted(context) || context.segment(FRESH).is_some() || !context.is_whole() {
             return None;
         }
-        let window = window(scene.span);
+        let window = window(context.span);
         let fresh = || Workload { name: FRESH.into(), ..reading(window.clone(), length(before)) };
-        is_rewritten(scene, before, &window).then(fresh)
+        is_rewritten(context, before, &window).then(fresh)
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        let Some(before) = as_found(scene) else { return Finding::default() };
-        let Some(after) = scene.ran(FRESH) else {
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let Some(before) = as_found(context) else { return Finding::default() };
+        let Some(after) = context.segment(FRESH) else {
             let because = "what is fresh for certain is there only once the drive was filled in order";
-            return Finding::of(Property::undecided(Key::OldDataReadRatio, because), None);
+            return Finding::single(Property::undecided(Key::OldDataReadRatio, because), None);
         };
-        let property = property(scene, before, after);
+        let property = property(context, before, after);
         property.map_or_else(Finding::default, |property| {
-            Finding::of(property, Some(("old_and_fresh_reads", picture(before, after))))
+            Finding::single(property, Some(("old_and_fresh_reads", picture(before, after))))
         })
     }
 }
 
-fn asks(scene: &Scene<'_>) -> bool {
-    scene.known.word(Key::Medium).is_none_or(|medium| medium == "flash")
+fn is_wanted(context: &ExperimentContext<'_>) -> bool {
+    context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash")
 }
 
 /// Beyond what a pseudo-SLC cache would take of a fill, and before what is left of it in the end.
@@ -112,60 +112,60 @@ fn length(segment: &Segment) -> u32 {
 }
 
 /// What was read as it was found, by reads as long as a page of the map, as far as that is known.
-fn as_found<'a>(scene: &Scene<'a>) -> Option<&'a Segment> {
-    let page = scene.known.number(Key::MapPageBytes).unwrap_or(4096.0);
-    let is_ours = |segment: &&Segment| segment.workload.name.starts_with(AS_FOUND);
+fn as_found<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
+    let page = context.inferences.number(Key::MapPageBytes).unwrap_or(4096.0);
+    let is_ours = |segment: &&Segment| segment.workload.name.starts_with(UNTOUCHED_READS);
     let far = |segment: &&Segment| (f64::from(length(segment)) / page).ln().abs();
-    let found = scene.evidence.segments.iter().filter(is_ours);
-    found.min_by(|one, other| far(one).total_cmp(&far(other)))
+    let found = context.evidence.segments.iter().filter(is_ours);
+    found.min_by(|first, other| far(first).total_cmp(&far(other)))
 }
 
 /// Whether these addresses were written in order since, together with most others.
-fn is_rewritten(scene: &Scene<'_>, before: &Segment, window: &Range<u64>) -> bool {
-    let geometry = &scene.evidence.geometry;
-    let later = scene.evidence.segments.iter().filter(|segment| segment.began >= before.ended);
+fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Range<u64>) -> bool {
+    let geometry = &context.evidence.geometry;
+    let later = context.evidence.segments.iter().filter(|segment| segment.started_at >= before.ended_at);
     let in_order = later.filter(|segment| {
         let streams = &segment.workload.streams;
         streams.len() == 1
             && streams[0].op == Mix::Only(Op::Write)
-            && matches!(streams[0].place, Place::Forward(_))
+            && matches!(streams[0].pattern, AccessPattern::Sequential(_))
     });
     let covered = in_order.filter_map(|segment| {
         let region =
-            segment.workload.streams[0].place.region().resolve(geometry.capacity, geometry.block).ok()?;
-        let end = region.end.min(region.start + super::scene::written(segment));
+            segment.workload.streams[0].pattern.region().resolve(geometry.capacity, geometry.block).ok()?;
+        let end = region.end.min(region.start + super::context::bytes_written(segment));
         let inside = end.min(window.end).saturating_sub(region.start.max(window.start));
         Some((inside, end - region.start))
     });
-    let (inside, all) = covered.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    inside >= window.end - window.start && all > scene.span / 2
+    let (inside, all) = covered.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    inside >= window.end - window.start && all > context.span / 2
 }
 
-fn property(scene: &Scene<'_>, before: &Segment, after: &Segment) -> Option<Property> {
+fn property(context: &ExperimentContext<'_>, before: &Segment, after: &Segment) -> Option<Property> {
     let key = Key::OldDataReadRatio;
     let (old, fresh) = (latencies(before), latencies(after));
     let (old_ns, fresh_ns) = (median(&old)?, median(&fresh).filter(|median| *median > 0.0)?);
     let (of_old, of_fresh) = (median_interval(&old, 0.9)?, median_interval(&fresh, 0.9)?);
-    let noise = scene.known.noise().copied().unwrap_or_default();
+    let noise = context.inferences.noise().copied().unwrap_or_default();
     let ratio = old_ns / fresh_ns;
     let wider = 1.0 + UNSURE + 2.0 * noise.spread;
     let interval = (of_old.low / of_fresh.high / wider, of_old.high / of_fresh.low * wider);
-    let told = format!(
+    let text = format!(
         "what was found took {} to read, and {} after it was written",
         Nanos(old_ns as u64),
         Nanos(fresh_ns as u64)
     );
-    let unsure = scene.is_busy() && (interval.1 / interval.0 > 1.25 || ratio < 1.0 + 4.0 * LONGER);
+    let unsure = context.is_busy() && (interval.1 / interval.0 > 1.25 || ratio < 1.0 + 4.0 * LONGER);
     Some(if ratio < 1.0 - SAME {
-        Property::undecided(key, format!("{told}: there was nothing old to read"))
+        Property::undecided(key, format!("{text}: there was nothing old to read"))
     } else if unsure {
-        Property::undecided(key, format!("{told}, on a drive that does not answer steadily"))
+        Property::undecided(key, format!("{text}, on a drive that does not answer steadily"))
     } else if ratio > 1.0 + LONGER {
-        Property::number(key, ratio, interval, 0.95, told)
+        Property::number(key, ratio, interval, 0.95, text)
     } else if ratio < 1.0 + SAME {
-        Property::absent(key, 0.95, told)
+        Property::absent(key, 0.95, text)
     } else {
-        Property::undecided(key, format!("{told}, which is too little to tell"))
+        Property::undecided(key, format!("{text}, which is too little to tell"))
     })
 }
 

@@ -11,23 +11,23 @@ mod conflicts;
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, Stream, Workload};
 use likenew_stats::summary::{median, quantile};
 
+use super::context::{ExperimentContext, latencies, random_reads};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::ground::written_in_order;
 use super::medium::reads_alone;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, latencies, random_reads};
+use super::sequential_area::written_in_order;
 use crate::series::axis;
 use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
 
@@ -45,15 +45,15 @@ const STAGES: [Stage; 4] = [
     Stage { bytes: 64 << 20, grain: 16 << 10, reads: 65_536 },
     Stage { bytes: 256 << 20, grain: 64 << 10, reads: 65_536 },
 ];
-const ALONE: &str = "alone";
+const SINGLE_READER: &str = "alone";
 const DEEP: &str = "32 in flight";
-const ALONE_READS: u32 = 256;
+const SINGLE_READER_READS: u32 = 256;
 const DEEP_READS: u64 = 2048;
 /// An area is at most this share of all addresses, and smaller where nobody else has written it.
 const SHARE_MAX: u64 = 4;
 const WRITE_MAX: u64 = 64 << 20;
 const WRITE_SHARE: u64 = 32;
-const EVERYWHERE: &str = "two readers over all";
+const ALL_ADDRESSES: &str = "two readers, whole span";
 const EVERYWHERE_READS: u32 = 65_536;
 /// Reads all over the drive that differ by less than this share of their median lie on flash of one kind and age.
 const EVEN: f64 = 0.25;
@@ -61,61 +61,71 @@ const EVEN: f64 = 0.25;
 /// Two readers that meet on one die.
 pub(super) struct Parallelism;
 
-impl Probe for Parallelism {
+impl Experiment for Parallelism {
     fn name(&self) -> &'static str {
         "parallelism"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if scene.known.word(Key::Medium).is_some_and(|medium| medium != "flash") {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
             return None;
         }
-        for stage in usable(scene) {
-            if let Some(walk) = scene.ran(&walk_name(stage.bytes)) {
-                match Conflicts::of(walk, alone_ns(scene)).map(|conflicts| conflicts.pattern()) {
+        for stage in usable(context) {
+            if let Some(walk) = context.segment(&walk_name(stage.bytes)) {
+                match Conflicts::from_walk(walk, single_reader_ns(context))
+                    .map(|conflicts| conflicts.pattern())
+                {
                     None | Some(Pattern::Unclear { .. }) => continue,
-                    Some(_) => return deep(scene, walk),
+                    Some(_) => return deep(context, walk),
                 }
             }
             let name = write_name(stage.bytes);
-            let Some(area) = area(scene, stage.bytes) else {
+            let Some(area) = area(context, stage.bytes) else {
                 // What is there was not written in order, or who knows how.
-                let start = scene.span / 2 - scene.span / 2 % stage.bytes;
-                let is_little = stage.bytes <= WRITE_MAX.min(scene.span / WRITE_SHARE);
-                let may = is_little && scene.may_write(stage.bytes);
-                if may && scene.ran(&name).is_none() {
+                let start = context.span / 2 - context.span / 2 % stage.bytes;
+                let is_little = stage.bytes <= WRITE_MAX.min(context.span / WRITE_SHARE);
+                let may = is_little && context.may_write(stage.bytes);
+                if may && context.segment(&name).is_none() {
                     return Some(writing(name, start..start + stage.bytes));
                 }
                 break;
             };
-            if scene.ran(ALONE).is_none() {
-                let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(ALONE_READS.into()) };
-                let stream = random_reads(area, scene.block(), 1);
-                return Some(Workload { samples: ALONE_READS, ..Workload::new(ALONE, until, vec![stream]) });
+            if context.segment(SINGLE_READER).is_none() {
+                let until =
+                    Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(SINGLE_READER_READS.into()) };
+                let stream = random_reads(area, context.block(), 1);
+                return Some(Workload {
+                    samples: SINGLE_READER_READS,
+                    ..Workload::new(SINGLE_READER, until, vec![stream])
+                });
             }
-            return Some(walking(scene, stage, area));
+            return Some(walking(context, stage, area));
         }
         // Without a period the share of places tells as much.
-        if scene.ran(EVERYWHERE).is_none() && is_even(scene) {
-            return Some(walking_everywhere(scene));
+        if context.segment(ALL_ADDRESSES).is_none() && is_even(context) {
+            return Some(walk_all(context));
         }
-        let last = usable(scene).filter_map(|stage| scene.ran(&walk_name(stage.bytes))).last()?;
-        deep(scene, last)
+        let last = usable(context).filter_map(|stage| context.segment(&walk_name(stage.bytes))).last()?;
+        deep(context, last)
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        let alone_ns = alone_ns(scene);
-        let walks = STAGES.iter().filter_map(|stage| scene.ran(&walk_name(stage.bytes)));
-        let seen: Vec<Conflicts> = walks.filter_map(|walk| Conflicts::of(walk, alone_ns)).collect();
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let alone_ns = single_reader_ns(context);
+        let walks = STAGES.iter().filter_map(|stage| context.segment(&walk_name(stage.bytes)));
+        let conflicts: Vec<Conflicts> =
+            walks.filter_map(|walk| Conflicts::from_walk(walk, alone_ns)).collect();
         let is_clear = |conflicts: &&Conflicts| matches!(conflicts.pattern(), Pattern::Clear { .. });
-        let Some(best) = seen.iter().find(is_clear).or(seen.last()) else { return Finding::default() };
-        let everywhere = scene.ran(EVERYWHERE).and_then(|walk| Conflicts::of(walk, usual_ns(scene)?));
+        let Some(best) = conflicts.iter().find(is_clear).or(conflicts.last()) else {
+            return Finding::default();
+        };
+        let everywhere =
+            context.segment(ALL_ADDRESSES).and_then(|walk| Conflicts::from_walk(walk, typical_ns(context)?));
         let by_share = everywhere.filter(|_| matches!(best.pattern(), Pattern::Unclear { .. }));
         let by_share = by_share.map(|conflicts| conflicts.by_share());
         let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
         let pattern = by_share.unwrap_or_else(|| best.pattern());
-        let busy = scene.is_busy();
-        let [dies, stripe] = properties(&pattern, busy, &at_once(scene, alone_ns));
+        let busy = context.is_busy();
+        let [dies, stripe] = properties(&pattern, busy, &depth_gain(context, alone_ns));
         let picture = ("conflicts_by_place", picture(best));
         Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }
     }
@@ -130,15 +140,15 @@ fn write_name(bytes: u64) -> String {
 }
 
 /// A map that is not at hand for all of an area is read from dies, too, which looks like meeting them.
-fn usable(scene: &Scene<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
-    let covered = scene.known.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
-    let most = scene.span / SHARE_MAX;
+fn usable(context: &ExperimentContext<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
+    let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let most = context.span / SHARE_MAX;
     STAGES.iter().filter(move |stage| stage.bytes <= most && stage.bytes as f64 <= covered)
 }
 
 /// Where so much was written in order; beyond the part that a pseudo-SLC cache may hold in other stripes.
-fn area(scene: &Scene<'_>, bytes: u64) -> Option<Range<u64>> {
-    let ground = written_in_order(scene)?;
+fn area(context: &ExperimentContext<'_>, bytes: u64) -> Option<Range<u64>> {
+    let ground = written_in_order(context)?;
     let room = (ground.end - ground.start).checked_sub(bytes)?;
     let start = ground.start + room / 5 * 3;
     let start = start - (start - ground.start) % (1 << 20);
@@ -147,61 +157,62 @@ fn area(scene: &Scene<'_>, bytes: u64) -> Option<Range<u64>> {
 
 fn writing(name: String, range: Range<u64>) -> Workload {
     let bytes = range.end - range.start;
-    let place = Place::Forward(Region::bytes(range));
+    let place = AccessPattern::Sequential(Region::bytes(range));
     let stream = Stream::closed(Mix::Only(Op::Write), 1 << 17, place, 1, DataClass::Random);
     Workload { flush: true, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
 }
 
-fn walking(scene: &Scene<'_>, stage: &Stage, area: Range<u64>) -> Workload {
-    let block = scene.block();
+fn walking(context: &ExperimentContext<'_>, stage: &Stage, area: Range<u64>) -> Workload {
+    let block = context.block();
     let pinned = random_reads(area.start..area.start + u64::from(block), block, PINNED_DEPTH);
-    let place = Place::Scattered { region: Region::bytes(area), align: stage.grain.max(block.into()) };
-    let other = Stream { place, pace: Pace::Closed { depth: 1 }, ..pinned.clone() };
+    let place =
+        AccessPattern::RandomAligned { region: Region::bytes(area), align: stage.grain.max(block.into()) };
+    let other = Stream { pattern: place, arrival: Arrival::Closed { depth: 1 }, ..pinned.clone() };
     let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(stage.reads.into()) };
     let workload = Workload::new(walk_name(stage.bytes), until, vec![pinned, other]);
     Workload { samples: stage.reads, ..workload }
 }
 
 /// Over all addresses whose map is at hand, whatever has put them where they are.
-fn walking_everywhere(scene: &Scene<'_>) -> Workload {
-    let covered = scene.known.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
-    let end = scene.span.min(covered as u64);
-    let grain = 4096.max(scene.block());
+fn walk_all(context: &ExperimentContext<'_>) -> Workload {
+    let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let end = context.span.min(covered as u64);
+    let grain = 4096.max(context.block());
     let stage = Stage { bytes: end, grain: grain.into(), reads: EVERYWHERE_READS };
-    Workload { name: EVERYWHERE.into(), ..walking(scene, &stage, 0..end - end % u64::from(grain)) }
+    Workload { name: ALL_ADDRESSES.into(), ..walking(context, &stage, 0..end - end % u64::from(grain)) }
 }
 
 /// How long random reads all over the drive took.
-fn usual_ns(scene: &Scene<'_>) -> Option<f64> {
-    median(&latencies(reads_alone(scene)?))
+fn typical_ns(context: &ExperimentContext<'_>) -> Option<f64> {
+    median(&latencies(reads_alone(context)?))
 }
 
 /// Whether those lie on flash of one kind and age, and on flash at all: what touches none meets nobody.
-fn is_even(scene: &Scene<'_>) -> bool {
-    if usual_ns(scene).is_none_or(|usual_ns| usual_ns < (1.0 - EVEN) * alone_ns(scene)) {
+fn is_even(context: &ExperimentContext<'_>) -> bool {
+    if typical_ns(context).is_none_or(|typical_ns| typical_ns < (1.0 - EVEN) * single_reader_ns(context)) {
         return false;
     }
-    let reads = reads_alone(scene).map(latencies).unwrap_or_default();
+    let reads = reads_alone(context).map(latencies).unwrap_or_default();
     let (low, high) = (quantile(&reads, 0.05), quantile(&reads, 0.95));
     low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)
 }
 
 /// How much faster reads are side by side: what is left to say where dies do not show.
-fn deep(scene: &Scene<'_>, walk: &Segment) -> Option<Workload> {
-    let region = walk.workload.streams.get(1)?.place.region();
-    let range = region.resolve(scene.evidence.geometry.capacity, scene.block()).ok()?;
-    let stream = random_reads(range, scene.block(), 32);
+fn deep(context: &ExperimentContext<'_>, walk: &Segment) -> Option<Workload> {
+    let region = walk.workload.streams.get(1)?.pattern.region();
+    let range = region.resolve(context.evidence.geometry.capacity, context.block()).ok()?;
+    let stream = random_reads(range, context.block(), 32);
     let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
-    scene.ran(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
+    context.segment(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
 }
 
 /// Reads right after a write may have waited for what it has left to do: the fastest tenth has not.
-fn alone_ns(scene: &Scene<'_>) -> f64 {
-    scene.ran(ALONE).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
+fn single_reader_ns(context: &ExperimentContext<'_>) -> f64 {
+    context.segment(SINGLE_READER).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
 }
 
-fn at_once(scene: &Scene<'_>, alone_ns: f64) -> String {
-    match scene.ran(DEEP).and_then(Segment::iops) {
+fn depth_gain(context: &ExperimentContext<'_>, alone_ns: f64) -> String {
+    match context.segment(DEEP).and_then(Segment::iops) {
         Some(rate) if alone_ns > 0.0 => {
             format!("; 32 in flight are read {:.1} times as fast as one", rate * alone_ns / 1e9)
         }
@@ -209,10 +220,10 @@ fn at_once(scene: &Scene<'_>, alone_ns: f64) -> String {
     }
 }
 
-fn properties(pattern: &Pattern, busy: bool, at_once: &str) -> [Property; 2] {
-    let undecided = |because: String| {
+fn properties(pattern: &Pattern, busy: bool, depth_gain: &str) -> [Property; 2] {
+    let undecided = |evidence: String| {
         [Key::Parallelism, Key::StripeBytes]
-            .map(|key| Property::undecided(key, format!("{because}{at_once}")))
+            .map(|key| Property::undecided(key, format!("{evidence}{depth_gain}")))
     };
     match pattern {
         Pattern::Nowhere => undecided("a reader never waits for another one that stays on one page".into()),
@@ -224,15 +235,15 @@ fn properties(pattern: &Pattern, busy: bool, at_once: &str) -> [Property; 2] {
             share * 100.0
         )),
         Pattern::Clear { share, dies, stripe } => {
-            let because = format!(
-                "a reader waits for another one that stays on one page at {:.1} % of all places{at_once}",
+            let evidence = format!(
+                "a reader waits for another one that stays on one page at {:.1} % of all places{depth_gain}",
                 share * 100.0
             );
             let confidence = if busy { 0.8 } else { 0.95 };
             let number = |key, (value, low, high)| {
-                Property::number(key, value, (low, high), confidence, because.clone())
+                Property::number(key, value, (low, high), confidence, evidence.clone())
             };
-            let no_period = || Property::undecided(Key::StripeBytes, format!("{because}, without a period"));
+            let no_period = || Property::undecided(Key::StripeBytes, format!("{evidence}, without a period"));
             let stripe = stripe.map_or_else(no_period, |stripe| number(Key::StripeBytes, stripe));
             [number(Key::Parallelism, *dies), stripe]
         }

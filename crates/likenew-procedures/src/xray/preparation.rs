@@ -4,9 +4,9 @@ use likenew_core::drive::Kind;
 use likenew_core::io::DataClass;
 use likenew_core::workload::Workload;
 
+use super::context::ExperimentContext;
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
-use super::scene::Scene;
 use crate::workloads::prepare;
 
 pub(super) const NAME: &str = "preparation";
@@ -14,17 +14,17 @@ pub(super) const NAME: &str = "preparation";
 /// Writes a folder's own files once, and nothing anywhere else: what is on a device or a simulated drive is read as it was found.
 pub(super) struct Preparation;
 
-impl Probe for Preparation {
+impl Experiment for Preparation {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        let needed = scene.evidence.identity.kind == Kind::Folder && scene.own.is_empty();
-        needed.then(|| prepare(scene.span, scene.span, DataClass::Random))
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let needed = context.evidence.identity.kind == Kind::Folder && context.segments.is_empty();
+        needed.then(|| prepare(context.span, context.span, DataClass::Random))
     }
 
-    fn find(&self, _scene: &Scene<'_>) -> Finding {
+    fn find(&self, _context: &ExperimentContext<'_>) -> Finding {
         Finding::default()
     }
 }

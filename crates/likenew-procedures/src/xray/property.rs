@@ -156,7 +156,7 @@ impl Key {
         }
     }
 
-    fn said(self, value: f64) -> String {
+    fn format_value(self, value: f64) -> String {
         match self.unit() {
             _ if self == Self::Parallelism => format!("{value:.0}"),
             "bytes" => amount(value.round() as u64),
@@ -189,7 +189,7 @@ pub(super) struct Property {
     /// How likely the answer is right, in 0..1; says nothing where there is none.
     pub(super) confidence: f64,
     /// Why, in one sentence without a full stop.
-    pub(super) because: String,
+    pub(super) evidence: String,
     /// What limits it, in sentences.
     pub(super) caveats: Vec<String>,
     /// What finding it out has written.
@@ -197,14 +197,14 @@ pub(super) struct Property {
 }
 
 impl Property {
-    fn new(key: Key, state: State, confidence: f64, because: impl Into<String>) -> Self {
-        let because = because.into();
-        Self { key, state, confidence, because, caveats: Vec::new(), bytes_written: 0 }
+    fn new(key: Key, state: State, confidence: f64, evidence: impl Into<String>) -> Self {
+        let evidence = evidence.into();
+        Self { key, state, confidence, evidence, caveats: Vec::new(), bytes_written: 0 }
     }
 
     /// It is this word.
-    pub(super) fn word(key: Key, word: &'static str, confidence: f64, because: impl Into<String>) -> Self {
-        Self::new(key, State::Word(word), confidence, because)
+    pub(super) fn word(key: Key, word: &'static str, confidence: f64, evidence: impl Into<String>) -> Self {
+        Self::new(key, State::Word(word), confidence, evidence)
     }
 
     /// It is this number within these ends of a 90 % interval.
@@ -213,25 +213,25 @@ impl Property {
         value: f64,
         interval: (f64, f64),
         confidence: f64,
-        because: impl Into<String>,
+        evidence: impl Into<String>,
     ) -> Self {
         // Nothing that is asked for can be below nothing.
         let (low, high) = (interval.0.min(value).max(0.0), interval.1.max(value));
-        Self::new(key, State::Number { value, low, high }, confidence, because)
+        Self::new(key, State::Number { value, low, high }, confidence, evidence)
     }
 
     /// It is not there.
-    pub(super) fn absent(key: Key, confidence: f64, because: impl Into<String>) -> Self {
-        Self::new(key, State::Absent, confidence, because)
+    pub(super) fn absent(key: Key, confidence: f64, evidence: impl Into<String>) -> Self {
+        Self::new(key, State::Absent, confidence, evidence)
     }
 
     /// Nothing can be said.
-    pub(super) fn undecided(key: Key, because: impl Into<String>) -> Self {
-        Self::new(key, State::Undecided, 0.0, because)
+    pub(super) fn undecided(key: Key, evidence: impl Into<String>) -> Self {
+        Self::new(key, State::Undecided, 0.0, evidence)
     }
 
     /// The number that was found for it.
-    pub(super) fn number_found(&self) -> Option<f64> {
+    pub(super) fn value(&self) -> Option<f64> {
         match self.state {
             State::Number { value, .. } => Some(value),
             _ => None,
@@ -241,7 +241,7 @@ impl Property {
     /// The same where something else uses the drive: believed less, and a number within twice the interval, or undecided where that
     /// leaves nearly everything possible.
     #[must_use]
-    pub(super) fn tempered(mut self) -> Self {
+    pub(super) fn with_confidence(mut self) -> Self {
         if self.state == State::Undecided {
             return self;
         }
@@ -269,7 +269,7 @@ impl Property {
         let verdict = match self.state {
             State::Word(word) => Verdict::new(self.key.sentence(word), Standing::Holds),
             State::Number { value, low, high } => {
-                let claim = format!("{subject} is {}.", self.key.said(value));
+                let claim = format!("{subject} is {}.", self.key.format_value(value));
                 Verdict::new(claim, Standing::Holds).estimate(value, low, high, self.key.unit())
             }
             State::Absent => Verdict::new(self.key.absence(), Standing::Holds),
@@ -278,7 +278,7 @@ impl Property {
         let verdict = self
             .caveats
             .iter()
-            .fold(verdict.because(&self.because), |verdict, caveat| verdict.caveat(caveat));
+            .fold(verdict.with_evidence(&self.evidence), |verdict, caveat| verdict.caveat(caveat));
         match self.state {
             State::Undecided => verdict,
             _ if self.confidence < 0.9 => {
@@ -330,12 +330,12 @@ mod tests {
     #[test]
     fn what_is_measured_beside_others_is_believed_less() {
         let page = || Property::number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0), 0.97, "it shows");
-        let tempered = page().tempered();
-        assert_eq!(tempered.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
-        assert_eq!((tempered.confidence, tempered.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
+        let with_confidence = page().with_confidence();
+        assert_eq!(with_confidence.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
+        assert_eq!((with_confidence.confidence, with_confidence.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
         let vague = Property::number(Key::SlcSpeedAfterBytesPerS, 3e7, (2e7, 5e7), 0.95, "so it went on");
-        assert_eq!(vague.tempered().state, State::Undecided);
+        assert_eq!(vague.with_confidence().state, State::Undecided);
         let undecided = Property::undecided(Key::Trim, "it does not show");
-        assert_eq!(undecided.clone().tempered(), undecided);
+        assert_eq!(undecided.clone().with_confidence(), undecided);
     }
 }

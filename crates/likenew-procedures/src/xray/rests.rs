@@ -3,23 +3,23 @@
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Line, Series, Shape};
 
+use super::context::ExperimentContext;
 use super::property::{Key, Property};
-use super::scene::Scene;
 use crate::series::axis;
 
 /// Rests so near to each other are near enough.
 const NEAR: f64 = 1.1;
 /// Steps are this share of what the work takes.
-const SEEN: f64 = 0.7;
+const STEP_SHARE: f64 = 0.7;
 /// Rests that are further apart than this tell nothing.
-const APART: f64 = 1.5;
+const REST_RATIO_MAX: f64 = 1.5;
 const SURE: f64 = 0.95;
 /// It begins anywhere between the longest rest without and the shortest one with it: this middle share of that holds it in nine of ten drives.
 const NINE_OF_TEN: f64 = 0.9;
 
 /// How rests are asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Asking {
+pub(super) struct RestQuery {
     /// Rests are doubled from here to there, in nanoseconds.
     pub(super) shortest: f64,
     pub(super) longest: f64,
@@ -31,23 +31,23 @@ pub(super) struct Asking {
 
 /// Rests of one past and what came after them.
 pub(super) struct Rests {
-    asking: Asking,
+    asking: RestQuery,
     /// Rest in nanoseconds, and how many times as long as usual the reads after it took, by rest.
-    asked: Vec<[f64; 2]>,
+    rests_tried: Vec<[f64; 2]>,
 }
 
 impl Rests {
     /// Out of pairs of a rest and how long reads after it took, in any order.
-    pub(super) fn new(asking: Asking, mut asked: Vec<[f64; 2]>) -> Self {
-        asked.sort_by(|one, other| one[0].total_cmp(&other[0]));
-        Self { asking, asked }
+    pub(super) fn new(asking: RestQuery, mut rests_tried: Vec<[f64; 2]>) -> Self {
+        rests_tried.sort_by(|first, other| first[0].total_cmp(&other[0]));
+        Self { asking, rests_tried }
     }
 
     /// The longest rest after which nothing had begun, and the shortest after which something had.
     pub(super) fn bracket(&self) -> Option<(f64, f64)> {
-        let begun = self.asked.iter().position(|[_, ratio]| *ratio >= self.asking.busy)?;
-        let short = self.asked[..begun].last().map_or(0.0, |[rest, _]| *rest);
-        Some((short, self.asked[begun][0]))
+        let begun = self.rests_tried.iter().position(|[_, ratio]| *ratio >= self.asking.busy)?;
+        let short = self.rests_tried[..begun].last().map_or(0.0, |[rest, _]| *rest);
+        Some((short, self.rests_tried[begun][0]))
     }
 
     /// The next rest to ask for, in nanoseconds, where the work is known to take at least `lasts`; `None` when enough were.
@@ -55,8 +55,9 @@ impl Rests {
         match self.bracket() {
             None => {
                 // Longer steps could miss work that begins after the shorter rest and has ended by the end of the longer one.
-                let step = |rest: f64| rest.min(lasts.map_or(f64::INFINITY, |lasts| SEEN * lasts));
-                let next = self.asked.last().map_or(self.asking.shortest, |[rest, _]| rest + step(*rest));
+                let step = |rest: f64| rest.min(lasts.map_or(f64::INFINITY, |lasts| STEP_SHARE * lasts));
+                let next =
+                    self.rests_tried.last().map_or(self.asking.shortest, |[rest, _]| rest + step(*rest));
                 (next < self.asking.longest).then_some(next)
             }
             Some((short, long)) if short > 0.0 && long > NEAR * short => Some((short * long).sqrt()),
@@ -65,36 +66,36 @@ impl Rests {
     }
 
     /// When it begins; undecided where answers contradict each other. `None` where nothing had begun after any rest.
-    pub(super) fn property(&self, scene: &Scene<'_>) -> Option<Property> {
+    pub(super) fn property(&self, context: &ExperimentContext<'_>) -> Option<Property> {
         let key = Key::IdleCollectionNs;
         let (short, long) = self.bracket()?;
-        let told = format!(
+        let text = format!(
             "after rests of {} and less reads took as long as ever, after {} and more they met {}",
             Nanos(short as u64),
             Nanos(long as u64),
             self.asking.at_work
         );
-        let after = self.asked.iter().filter(|[rest, _]| *rest >= long);
+        let after = self.rests_tried.iter().filter(|[rest, _]| *rest >= long);
         let orderly =
             after.clone().filter(|[_, ratio]| *ratio >= self.asking.busy).count() * 2 > after.count();
-        let is_told = short > 0.0 && orderly && long <= APART * short && !scene.is_busy();
+        let is_told = short > 0.0 && orderly && long <= REST_RATIO_MAX * short && !context.is_busy();
         Some(match is_told {
             true => {
                 let inner = |from: f64, to: f64| from * (to / from).powf((1.0 - NINE_OF_TEN) / 2.0);
                 let interval = (inner(short, long), inner(long, short));
-                Property::number(key, (short * long).sqrt(), interval, SURE, told)
+                Property::number(key, (short * long).sqrt(), interval, SURE, text)
             }
-            false => Property::undecided(key, told),
+            false => Property::undecided(key, text),
         })
     }
 
     /// The longest of them, in nanoseconds; `None` where none was asked for.
     pub(super) fn longest(&self) -> Option<f64> {
-        self.asked.last().map(|[rest, _]| *rest)
+        self.rests_tried.last().map(|[rest, _]| *rest)
     }
 
     /// What is said where nothing had begun after any of them; `None` where none was asked for.
-    pub(super) fn in_vain(&self) -> Option<String> {
+    pub(super) fn fruitless_rests(&self) -> Option<String> {
         self.longest()
             .map(|longest| format!("even after {} reads took as long as ever", Nanos(longest as u64)))
     }
@@ -103,7 +104,7 @@ impl Rests {
         let title = "How long do reads take after a rest, as a multiple of the usual?";
         let series =
             Series::new(title, Shape::Scatter, axis("rest", "ns").logarithmic(), axis("latency", "1"));
-        (!self.asked.is_empty()).then(|| series.lines([Line::new("reads", self.asked.clone())]))
+        (!self.rests_tried.is_empty()).then(|| series.lines([Line::new("reads", self.rests_tried.clone())]))
     }
 }
 
@@ -111,16 +112,17 @@ impl Rests {
 mod tests {
     use super::*;
 
-    const ASKING: Asking = Asking { shortest: 1e8, longest: 1e10, busy: 2.0, at_work: "an arm at work" };
+    const ASKING: RestQuery =
+        RestQuery { shortest: 1e8, longest: 1e10, busy: 2.0, at_work: "an arm at work" };
 
     /// Asks a drive that begins after so long, until enough was asked.
-    fn asked(begins: f64) -> Rests {
+    fn rests_tried(begins: f64) -> Rests {
         let mut rests = Rests::new(ASKING, Vec::new());
         while let Some(rest) = rests.next(None) {
-            let mut asked = rests.asked;
-            assert!(asked.len() < 30, "it comes to an end");
-            asked.push([rest, if rest > begins { 9.0 } else { 1.0 }]);
-            rests = Rests::new(ASKING, asked);
+            let mut rests_tried = rests.rests_tried;
+            assert!(rests_tried.len() < 30, "it comes to an end");
+            rests_tried.push([rest, if rest > begins { 9.0 } else { 1.0 }]);
+            rests = Rests::new(ASKING, rests_tried);
         }
         rests
     }
@@ -128,12 +130,12 @@ mod tests {
     #[test]
     fn rests_are_doubled_and_then_halved_between_the_two_that_differ() {
         for begins in [1.5e8, 1e9, 4.7e9] {
-            let (short, long) = asked(begins).bracket().unwrap();
+            let (short, long) = rests_tried(begins).bracket().unwrap();
             assert!(short <= begins && begins < long && long <= NEAR * short, "{begins}: {short} {long}");
         }
-        assert_eq!((asked(1e12).bracket(), asked(1e12).longest()), (None, Some(6.4e9)));
-        let at_once = asked(0.0);
-        assert_eq!((at_once.bracket(), at_once.asked.len()), (Some((0.0, 1e8)), 1));
+        assert_eq!((rests_tried(1e12).bracket(), rests_tried(1e12).longest()), (None, Some(6.4e9)));
+        let first_rest = rests_tried(0.0);
+        assert_eq!((first_rest.bracket(), first_rest.rests_tried.len()), (Some((0.0, 1e8)), 1));
     }
 
     #[test]

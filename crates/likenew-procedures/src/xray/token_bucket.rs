@@ -4,9 +4,9 @@
 //! served beyond that rate: the most, over all stretches of the probe, of I/Os − rate × time. So rests in which the bucket filled
 //! again do not hide anything.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
@@ -15,10 +15,10 @@ use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_core::workload::{Stream, Workload};
 
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, own_name};
 use crate::series::axis;
 
 const BURST: &str = "burst";
@@ -37,7 +37,7 @@ const RESTS: [Nanos; 2] = [Nanos::from_secs(60), Nanos::from_secs(60)];
 const LOWER: f64 = 0.9;
 const LEVEL: f64 = 0.03;
 /// Credits within these shares of what flowed into the bucket in rests may be just those.
-const EARNED: (f64, f64) = (0.85, 1.05);
+const EARNED_CREDIT_RANGE: (f64, f64) = (0.85, 1.05);
 /// How well a level rate is known, as a share of it; and I/Os that may be on their way at either end.
 const RATE_UNSURE: f64 = 0.003;
 const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
@@ -45,18 +45,18 @@ const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
 /// Reads until the credits are spent.
 pub(super) struct TokenBucket;
 
-impl Probe for TokenBucket {
+impl Experiment for TokenBucket {
     fn name(&self) -> &'static str {
         "token-bucket"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if !asks(scene) || Bursts::of(scene).knee().is_some() {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if !is_wanted(context) || Bursts::from_context(context).knee().is_some() {
             return None;
         }
-        let bursts = Bursts::of(scene);
-        let (reads, spent) = (bursts.reads(), bursts.spent());
-        let rests = scene.own.len() - bursts.all.len();
+        let bursts = Bursts::from_context(context);
+        let (reads, spent) = (bursts.reads(), bursts.spent_time());
+        let rests = context.segments.len() - bursts.all.len();
         if let Some(span) = RESTS.get(rests).filter(|_| rests == bursts.all.len()) {
             return Some(Workload { name: format!("{REST} {}", rests + 1), ..Workload::rest(*span) });
         }
@@ -67,33 +67,33 @@ impl Probe for TokenBucket {
         let elapsed = Nanos(span as u64).min(TIME_MAX - spent);
         let until = Until { elapsed: Some(elapsed), ..Until::ops(READS_MAX - reads) };
         // As short as they can be: a limit of bytes a second must not be met first.
-        let place = Place::Uniform(Region::bytes(0..scene.span));
-        let stream = Stream::closed(Mix::Only(Op::Read), scene.block(), place, DEPTH, DataClass::Random);
+        let place = AccessPattern::Random(Region::bytes(0..context.span));
+        let stream = Stream::closed(Mix::Only(Op::Read), context.block(), place, DEPTH, DataClass::Random);
         Some(Workload::new(format!("{BURST} {}", bursts.all.len() + 1), until, vec![stream]))
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        let bursts = Bursts::of(scene);
-        if scene.known.is("virtual") && takes_too_long(scene) {
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let bursts = Bursts::from_context(context);
+        if context.inferences.is("virtual") && takes_too_long(context) {
             let because = "up to 45 minutes of reading would tell: --only noise,medium,token-bucket";
-            return Finding::of(Property::undecided(Key::TokenBucketIos, because), None);
+            return Finding::single(Property::undecided(Key::TokenBucketIos, because), None);
         }
         if bursts.all.is_empty() || bursts.all.iter().all(|burst| burst.total().ios == 0) {
             return Finding::default();
         }
-        Finding::of(bursts.property(scene), Some(("reads_over_time", bursts.picture(scene))))
+        Finding::single(bursts.property(context), Some(("reads_over_time", bursts.picture(context))))
     }
 }
 
 /// Media of one's own have none.
-fn asks(scene: &Scene<'_>) -> bool {
-    let may_have_one = scene.known.word(Key::Medium).is_none() || scene.known.is("virtual");
-    may_have_one && !takes_too_long(scene)
+fn is_wanted(context: &ExperimentContext<'_>) -> bool {
+    let may_have_one = context.inferences.word(Key::Medium).is_none() || context.inferences.is("virtual");
+    may_have_one && !takes_too_long(context)
 }
 
 /// Somebody waits for a drive in wall time, and an hour only for what they have asked for.
-fn takes_too_long(scene: &Scene<'_>) -> bool {
-    scene.evidence.geometry.clock == Clock::Wall && !scene.is_named
+fn takes_too_long(context: &ExperimentContext<'_>) -> bool {
+    context.evidence.geometry.clock == Clock::Wall && !context.is_named
 }
 
 struct Bursts<'a> {
@@ -120,9 +120,9 @@ fn halves(burst: &Segment) -> (f64, f64) {
 }
 
 impl<'a> Bursts<'a> {
-    fn of(scene: &Scene<'a>) -> Self {
-        let own = scene.own.iter().copied();
-        Self { all: own.filter(|segment| own_name(segment).starts_with(BURST)).collect() }
+    fn from_context(context: &ExperimentContext<'a>) -> Self {
+        let segments = context.segments.iter().copied();
+        Self { all: segments.filter(|segment| own_name(segment).starts_with(BURST)).collect() }
     }
 
     fn reads(&self) -> u64 {
@@ -130,12 +130,12 @@ impl<'a> Bursts<'a> {
     }
 
     /// How long the drive has rested for it.
-    fn rested(scene: &Scene<'_>) -> Nanos {
-        let rests = scene.own.iter().filter(|segment| own_name(segment).starts_with(REST));
+    fn idle_time(context: &ExperimentContext<'_>) -> Nanos {
+        let rests = context.segments.iter().filter(|segment| own_name(segment).starts_with(REST));
         Nanos(rests.map(|rest| rest.elapsed().0).sum())
     }
 
-    fn spent(&self) -> Nanos {
+    fn spent_time(&self) -> Nanos {
         Nanos(self.all.iter().map(|burst| burst.elapsed().0).sum())
     }
 
@@ -159,34 +159,34 @@ impl<'a> Bursts<'a> {
         (is_level && level < LOWER * after_rest).then_some(level)
     }
 
-    fn property(&self, scene: &Scene<'_>) -> Property {
+    fn property(&self, context: &ExperimentContext<'_>) -> Property {
         let key = Key::TokenBucketIos;
         let highest = self.highest();
-        let said = |rate: f64| format!("{rate:.0} reads a second");
+        let format_value = |rate: f64| format!("{rate:.0} reads a second");
         if let Some(level) = self.was_empty() {
             let because = format!(
                 "reads went at {} from the beginning, and faster after a rest: there is a bucket of credits, and it was empty to begin with",
-                said(level)
+                format_value(level)
             );
             return Property::undecided(key, because);
         }
-        let busy = scene.is_busy();
+        let busy = context.is_busy();
         match self.knee() {
             Some(level) if busy && level > 0.5 * highest => Property::undecided(
                 key,
                 format!(
                     "reads fell from {} to {}, on a drive that does not answer steadily",
-                    said(highest),
-                    said(level)
+                    format_value(highest),
+                    format_value(level)
                 ),
             ),
             Some(level) => {
-                let (credits, span) = excess(&scene.own, level);
-                let earned = level * Self::rested(scene).as_secs_f64();
-                if (EARNED.0 * earned..EARNED.1 * earned).contains(&credits) {
+                let (credits, span) = excess(&context.segments, level);
+                let earned = level * Self::idle_time(context).as_secs_f64();
+                if (EARNED_CREDIT_RANGE.0 * earned..EARNED_CREDIT_RANGE.1 * earned).contains(&credits) {
                     let because = format!(
                         "{credits:.0} reads were served beyond the {} that lasted, which is what had flowed in meanwhile: the bucket was empty to begin with, and may hold more",
-                        said(level)
+                        format_value(level)
                     );
                     return Property::undecided(key, because);
                 }
@@ -194,14 +194,18 @@ impl<'a> Bursts<'a> {
                 let interval = (credits - unsure, credits + unsure);
                 let because = format!(
                     "reads went at {} until {credits:.0} had been served beyond the {} that lasted",
-                    said(highest),
-                    said(level)
+                    format_value(highest),
+                    format_value(level)
                 );
                 Property::number(key, credits, interval, 0.95, because)
             }
             None if !self.is_level() => Property::undecided(
                 key,
-                format!("reads at up to {} had not settled after {}", said(highest), self.spent()),
+                format!(
+                    "reads at up to {} had not settled after {}",
+                    format_value(highest),
+                    self.spent_time()
+                ),
             ),
             None => Property::absent(
                 key,
@@ -209,7 +213,7 @@ impl<'a> Bursts<'a> {
                 format!(
                     "{} reads in {} went at {highest:.0} a second from first to last",
                     self.reads(),
-                    self.spent()
+                    self.spent_time()
                 ),
             ),
         }
@@ -220,10 +224,10 @@ impl<'a> Bursts<'a> {
         least >= LOWER * self.highest()
     }
 
-    fn picture(&self, scene: &Scene<'_>) -> Series {
-        let origin = self.all.first().map_or(Nanos::ZERO, |burst| burst.began);
+    fn picture(&self, context: &ExperimentContext<'_>) -> Series {
+        let origin = self.all.first().map_or(Nanos::ZERO, |burst| burst.started_at);
         let points = self.all.iter().flat_map(|burst| {
-            let (start, width) = (burst.began.since(origin).0, burst.seconds.width);
+            let (start, width) = (burst.started_at.since(origin).0, burst.seconds.width);
             let whole = (burst.elapsed().0 / width) as usize;
             let cells = burst.seconds.cells.iter().take(whole).enumerate();
             cells.map(move |(index, cell)| {
@@ -233,10 +237,10 @@ impl<'a> Bursts<'a> {
         });
         let mut lines = vec![Line::new("measured", points.collect())];
         if let Some(level) = self.knee() {
-            let (credits, _) = excess(&scene.own, level);
+            let (credits, _) = excess(&context.segments, level);
             // Twice the end of the burst is a step.
             let end = origin.0 as f64 + credits / (self.highest() - level) * 1e9 - origin.0 as f64;
-            let last = self.all.last().map_or(0, |burst| burst.ended.since(origin).0) as f64;
+            let last = self.all.last().map_or(0, |burst| burst.ended_at.since(origin).0) as f64;
             let high = self.highest();
             lines.push(Line::new("a bucket", vec![[0.0, high], [end, high], [end, level], [last, level]]));
         }
@@ -257,7 +261,7 @@ fn excess(segments: &[&Segment], level: f64) -> (f64, Nanos) {
     let (mut sum, mut span) = (0.0, 0u64);
     let mut last: Option<Nanos> = None;
     for segment in segments {
-        let pause = last.map_or(0, |last| segment.began.since(last).0);
+        let pause = last.map_or(0, |last| segment.started_at.since(last).0);
         let width = segment.seconds.width;
         let elapsed = segment.elapsed().0;
         let cells = elapsed.div_ceil(width).max(1);
@@ -273,7 +277,7 @@ fn excess(segments: &[&Segment], level: f64) -> (f64, Nanos) {
                 best = (sum, Nanos(span));
             }
         }
-        last = Some(segment.ended);
+        last = Some(segment.ended_at);
     }
     best
 }

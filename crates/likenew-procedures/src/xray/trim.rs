@@ -1,9 +1,9 @@
 //! What becomes of trimmed addresses, by how long they take to read: what a drive has forgotten needs no flash.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -11,11 +11,11 @@ use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_core::workload::{Stream, Workload};
 
-use super::compared::{Compared, reads_of_both, write_in_order};
+use super::comparison::{MedianComparison, reads_of_both, write_in_order};
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::{Scene, own_name};
 use crate::series::axis;
 
 /// What is trimmed, and beside it what is kept to compare with.
@@ -32,29 +32,31 @@ const FASTER: f64 = 0.03;
 const SAME: f64 = 0.015;
 
 /// Writes two areas, trims one, and reads both: at once and after rests.
-pub(super) struct TrimProbe;
+pub(super) struct TrimExperiment;
 
-impl Probe for TrimProbe {
+impl Experiment for TrimExperiment {
     fn name(&self) -> &'static str {
         "trim"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        if refusal(scene).is_some() {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
             return None;
         }
         let reads = |name: &str| reads_of_both(name, [0..AREA, AREA..2 * AREA], READ, READS);
-        if scene.own.is_empty() {
+        if context.segments.is_empty() {
             return Some(write_in_order("write", 0..2 * AREA, DataClass::Random));
         }
         let rest = |name: String, rest| Workload { name, ..Workload::rest(rest) };
-        let Some(trimmed) = scene.own.iter().position(|segment| own_name(segment) == "trim") else {
-            let (steps, alike) =
-                (scene.own.len() - 1, before(scene).is_some_and(|reads| reads.is_same(SAME)));
+        let Some(trimmed) = context.segments.iter().position(|segment| own_name(segment) == "trim") else {
+            let (steps, alike) = (
+                context.segments.len() - 1,
+                compare_before(context).is_some_and(|reads| reads.is_same(SAME)),
+            );
             return Some(match steps {
                 0 => reads("reads before"),
                 _ if alike || steps > 2 * SETTLES => {
-                    let place = Place::Forward(Region::bytes(0..AREA));
+                    let place = AccessPattern::Sequential(Region::bytes(0..AREA));
                     let trim = Mix::Only(Op::Trim);
                     let trim = Stream::closed(trim, AREA as u32, place, 1, DataClass::Random);
                     Workload::new("trim", Until::ops(1), vec![trim])
@@ -64,8 +66,8 @@ impl Probe for TrimProbe {
                 _ => reads("reads before"),
             });
         };
-        let steps = scene.own.len() - trimmed - 1;
-        if stages(scene).iter().any(|(_, compared)| compared.is_less(FASTER)) {
+        let steps = context.segments.len() - trimmed - 1;
+        if stages(context).iter().any(|(_, compared)| compared.is_less(FASTER)) {
             return None;
         }
         let Some(step) = steps.checked_sub(1) else { return Some(reads("reads after no rest")) };
@@ -76,21 +78,21 @@ impl Probe for TrimProbe {
         })
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        if let Some(property) = refusal(scene) {
-            return Finding::of(property, None);
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
         }
-        let Some(before) = before(scene) else { return Finding::default() };
-        let stages = stages(scene);
-        Finding::of(judged(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
+        let Some(before) = compare_before(context) else { return Finding::default() };
+        let stages = stages(context);
+        Finding::single(infer_property(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
     }
 }
 
 /// Why it can not be asked here, if it can not.
-fn refusal(scene: &Scene<'_>) -> Option<Property> {
-    let evidence = scene.evidence;
-    let undecided = |why| Some(Property::undecided(Key::Trim, why));
-    match scene.known.word(Key::Medium) {
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let evidence = context.evidence;
+    let undecided = |reason| Some(Property::undecided(Key::Trim, reason));
+    match context.inferences.word(Key::Medium) {
         _ if !evidence.geometry.trims => {
             Some(Property::absent(Key::Trim, 0.99, "it, or what lies before it, announces none"))
         }
@@ -99,7 +101,7 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
         _ if evidence.identity.kind == Kind::Folder => {
             undecided("what is deleted in a folder is answered by the file system: ask the device")
         }
-        _ if !scene.may_write(2 * AREA) && scene.own.is_empty() => {
+        _ if !context.may_write(2 * AREA) && context.segments.is_empty() => {
             undecided("nothing may be written here that could be trimmed")
         }
         _ => None,
@@ -107,53 +109,53 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
 }
 
 /// The last reads before the TRIM.
-fn before(scene: &Scene<'_>) -> Option<Compared> {
-    let last = scene.own.iter().rfind(|segment| own_name(segment) == "reads before");
-    last.and_then(|segment| Compared::in_segment(segment))
+fn compare_before(context: &ExperimentContext<'_>) -> Option<MedianComparison> {
+    let last = context.segments.iter().rfind(|segment| own_name(segment) == "reads before");
+    last.and_then(|segment| MedianComparison::in_segment(segment))
 }
 
 /// The reads after the TRIM: seconds of rest before them, and trimmed beside kept addresses.
-fn stages(scene: &Scene<'_>) -> Vec<(u64, Compared)> {
+fn stages(context: &ExperimentContext<'_>) -> Vec<(u64, MedianComparison)> {
     let mut rested = 0;
     let stage = |segment: &&Segment| {
         let after = own_name(segment).strip_prefix("reads after ")?;
         rested += after.strip_suffix(" s").and_then(|rest| rest.parse().ok()).unwrap_or(0);
-        Compared::in_segment(segment).map(|compared| (rested, compared))
+        MedianComparison::in_segment(segment).map(|compared| (rested, compared))
     };
-    scene.own.iter().filter_map(stage).collect()
+    context.segments.iter().filter_map(stage).collect()
 }
 
-fn judged(before: &Compared, stages: &[(u64, Compared)]) -> Property {
+fn infer_property(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Property {
     let us = |ns: f64| Nanos(ns as u64);
     if !before.is_same(SAME) {
-        let (one, other) = (us(before.one), us(before.other));
+        let (first, second) = (us(before.first), us(before.second));
         return Property::undecided(
             Key::Trim,
-            format!("two areas written alike took {one} and {other} to read before either was trimmed"),
+            format!("two areas written alike took {first} and {second} to read before either was trimmed"),
         );
     }
     let forgotten = stages.iter().find(|(_, compared)| compared.is_less(FASTER));
-    if let Some((rested, Compared { one, other, .. })) = forgotten {
-        let told =
-            format!("trimmed addresses are read in {}, kept ones beside them in {}", us(*one), us(*other));
+    if let Some((rested, MedianComparison { first, second, .. })) = forgotten {
+        let text =
+            format!("trimmed addresses are read in {}, kept ones beside them in {}", us(*first), us(*second));
         return match rested {
-            0 => Property::word(Key::Trim, "immediate", 0.99, format!("{told}, at once")),
+            0 => Property::word(Key::Trim, "immediate", 0.99, format!("{text}, at once")),
             rested => Property::word(
                 Key::Trim,
                 "idle",
                 0.99,
-                format!("{told}, after {rested} s of rest and not before"),
+                format!("{text}, after {rested} s of rest and not before"),
             ),
         };
     }
     match stages.last() {
         Some((rested, compared)) if compared.is_same(SAME) && *rested >= RESTS_S.iter().sum() => {
-            let (one, other) = (us(compared.one), us(compared.other));
+            let (first, second) = (us(compared.first), us(compared.second));
             Property::word(
                 Key::Trim,
                 "ignored",
                 0.98,
-                format!("even after {rested} s of rest trimmed addresses take {one} to read, and kept ones {other}"),
+                format!("even after {rested} s of rest trimmed addresses take {first} to read, and kept ones {second}"),
             )
             .caveat("a drive that reads its flash for what it has forgotten would look the same")
         }
@@ -161,9 +163,9 @@ fn judged(before: &Compared, stages: &[(u64, Compared)]) -> Property {
     }
 }
 
-fn picture(before: &Compared, stages: &[(u64, Compared)]) -> Series {
+fn picture(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Series {
     let all = || std::iter::once(before).chain(stages.iter().map(|(_, compared)| compared));
-    let line = |name, of: fn(&Compared) -> f64| {
+    let line = |name, of: fn(&MedianComparison) -> f64| {
         Line::new(name, all().enumerate().map(|(index, compared)| [index as f64, of(compared)]).collect())
     };
     let rests = stages.iter().map(|(rested, _)| format!("after {rested} s"));
@@ -174,5 +176,5 @@ fn picture(before: &Compared, stages: &[(u64, Compared)]) -> Series {
         axis("latency", "ns"),
     )
     .categories(std::iter::once("before".to_owned()).chain(rests))
-    .lines([line("trimmed", |compared| compared.one), line("kept", |compared| compared.other)])
+    .lines([line("trimmed", |compared| compared.first), line("kept", |compared| compared.second)])
 }

@@ -7,42 +7,42 @@ mod disk_cache;
 use likenew_core::drive::Kind;
 use likenew_core::workload::Workload;
 
+use super::context::ExperimentContext;
+use super::experiment::Experiment;
 use super::finding::Finding;
-use super::probe::Probe;
 use super::property::{Key, Property};
-use super::scene::Scene;
 
 /// Writes bursts into an empty buffer.
-pub(super) struct WriteBufferProbe;
+pub(super) struct WriteBufferExperiment;
 
-impl Probe for WriteBufferProbe {
+impl Experiment for WriteBufferExperiment {
     fn name(&self) -> &'static str {
         "write-buffer"
     }
 
-    fn next(&self, scene: &Scene<'_>) -> Option<Workload> {
-        match refusal(scene) {
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        match refusal(context) {
             Some(_) => None,
-            None if is_disk(scene) => disk_cache::next(scene),
-            None if merges(scene) => behind_merges::next(scene),
-            None => bursts::next(scene),
+            None if is_disk(context) => disk_cache::next(context),
+            None if merges(context) => behind_merges::next(context),
+            None => bursts::next(context),
         }
     }
 
-    fn find(&self, scene: &Scene<'_>) -> Finding {
-        match refusal(scene) {
-            Some(property) => Finding::of(property, None),
-            None if is_disk(scene) => disk_cache::find(scene),
-            None if merges(scene) => behind_merges::find(scene),
-            None => bursts::find(scene),
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        match refusal(context) {
+            Some(property) => Finding::single(property, None),
+            None if is_disk(context) => disk_cache::find(context),
+            None if merges(context) => behind_merges::find(context),
+            None => bursts::find(context),
         }
     }
 }
 
 /// Why it can not be asked here, if it can not.
-fn refusal(scene: &Scene<'_>) -> Option<Property> {
-    let undecided = |why| Some(Property::undecided(Key::WriteBufferBytes, why));
-    match scene.known.word(Key::Medium) {
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let undecided = |reason| Some(Property::undecided(Key::WriteBufferBytes, reason));
+    match context.inferences.word(Key::Medium) {
         Some("virtual") => return undecided("what a network volume takes at once its credits decide"),
         None => {
             return undecided(
@@ -51,23 +51,23 @@ fn refusal(scene: &Scene<'_>) -> Option<Property> {
         }
         Some(_) => {}
     }
-    if scene.evidence.identity.kind == Kind::Folder
-        && scene.evidence.geometry.boundary.is_some_and(|file| file < 1 << 20)
+    if context.evidence.identity.kind == Kind::Folder
+        && context.evidence.geometry.boundary.is_some_and(|file| file < 1 << 20)
     {
         return undecided("the files are too short");
     }
-    match scene.own.is_empty() && !scene.may_write(bursts::FIRST) {
+    match context.segments.is_empty() && !context.may_write(bursts::FIRST) {
         true => undecided("nothing may be written here"),
         false => None,
     }
 }
 
-fn is_disk(scene: &Scene<'_>) -> bool {
-    scene.known.is("disk") || scene.known.is("shingled disk")
+fn is_disk(context: &ExperimentContext<'_>) -> bool {
+    context.inferences.is("disk") || context.inferences.is("shingled disk")
 }
 
 /// Whether it is known how to have the flash busy with merges.
-fn merges(scene: &Scene<'_>) -> bool {
-    let family = scene.known.word(Key::Mapping);
-    family.is_some_and(|family| family != "page") && scene.known.number(Key::EraseUnitBytes).is_some()
+fn merges(context: &ExperimentContext<'_>) -> bool {
+    let family = context.inferences.word(Key::Mapping);
+    family.is_some_and(|family| family != "page") && context.inferences.number(Key::EraseUnitBytes).is_some()
 }

@@ -16,17 +16,17 @@ pub(super) struct Mark {
 
 /// Marks in order, from the start, which is at 0 bytes and 0 ns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Course {
+pub(super) struct WriteProgress {
     pub(super) marks: Vec<Mark>,
 }
 
-impl Course {
+impl WriteProgress {
     /// Of workloads that write, by their windows along bytes. What lies between two workloads does not count.
-    pub(super) fn of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Self {
+    pub(super) fn from_segments<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Self {
         let (mut bytes, mut ns) = (0.0, 0.0);
         let mut marks = Vec::new();
         for segment in segments {
-            let mut before = segment.began;
+            let mut before = segment.started_at;
             for cell in segment.gigabytes.cells.iter().filter(|cell| cell.ios > 0) {
                 bytes += cell.bytes as f64;
                 ns += cell.last.since(before.min(cell.last)).0 as f64;
@@ -39,11 +39,11 @@ impl Course {
 
     /// The same with so many nanoseconds a byte between two places, as far as whole steps lie there.
     #[must_use]
-    pub(super) fn levelled(&self, between: Range<f64>, cost: f64) -> Self {
+    pub(super) fn without_trend(&self, between: Range<f64>, cost: f64) -> Self {
         let (mut bytes, mut ns) = (0.0, 0.0);
-        let step = |(mark, own): (&Mark, f64)| {
+        let step = |(mark, step_cost): (&Mark, f64)| {
             let is_between = between.start <= bytes && bytes < between.end;
-            ns += (mark.bytes - bytes) * if is_between { cost } else { own };
+            ns += (mark.bytes - bytes) * if is_between { cost } else { step_cost };
             bytes = mark.bytes;
             Mark { bytes, ns }
         };

@@ -4,7 +4,7 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{amount, size_text};
 use serde::{Deserialize, Serialize};
 
-use super::PROBES;
+use super::EXPERIMENTS;
 
 /// The settings of an X-ray.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl XrayOptions {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub(super) fn check(&self) -> Result<(), String> {
-        let names: Vec<&str> = PROBES.iter().map(|probe| probe.name()).collect();
+        let names: Vec<&str> = EXPERIMENTS.iter().map(|probe| probe.name()).collect();
         match self.only.iter().find(|name| !names.contains(&name.as_str())) {
             Some(name) => {
                 Err(format!("only = \"{name}\": there is no such probe; there are {}", names.join(", ")))
@@ -44,8 +44,8 @@ impl XrayOptions {
     }
 
     /// Whether this probe is asked. What only makes ground for others always is.
-    pub(super) fn asks(&self, probe: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|name| name == probe) || super::is_ground(probe)
+    pub(super) fn is_wanted(&self, probe: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == probe) || super::is_groundwork(probe)
     }
 
     /// Bytes that may be written in all.

@@ -1,9 +1,9 @@
 //! What age says of drives whose fall is known.
 
 use crate::support::{evidence, play, segment, standing, steady};
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing, Verdict};
@@ -91,7 +91,7 @@ fn the_table_has_both_a_drop_in_speed_and_a_rise_in_latency() {
     assert!((row("random writes")["new"].as_f64().unwrap() - 40e6).abs() < 1e5);
     assert_eq!(findings.tables["applications"].len(), 10);
     assert_eq!(findings.tables["intervals"].len(), 2 * 18);
-    assert_eq!(findings.series["against_new"].lines.len(), 2);
+    assert_eq!(findings.series["used_vs_new"].lines.len(), 2);
     assert_eq!(findings.series["ageing"].lines[0].points.last().unwrap()[0], CAPACITY as f64);
 }
 
@@ -163,7 +163,7 @@ fn slow_reads_are_called_out_and_so_is_each_application() {
 }
 
 #[test]
-fn a_rest_that_helps_is_proved_and_one_that_does_not_is_said() {
+fn a_rest_that_helps_is_proved_and_one_that_does_not_is_reported() {
     for (left, expected) in [(0.99, Standing::Holds), (0.5, Standing::Fails)] {
         let rest = Nanos::from_secs(600);
         let age = Age::new(AgeOptions { rest, ..options(Recipe::Fill, 4) }).unwrap();
@@ -189,8 +189,8 @@ fn whatever_was_measured_until_a_stop_is_judged() {
         assert_eq!(standing(&findings, "measured to the end"), Some(Standing::Fails));
         let rows = &findings.tables["new_vs_used"];
         was_null |= rows.iter().any(|row| row["new"].is_number() && row["used"].is_null());
-        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
-        evidence.segments.push(segment(&workload, began, &steady(40e6)));
+        let started_at = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
+        evidence.segments.push(segment(&workload, started_at, &steady(40e6)));
     }
     assert!(was_null, "the new figures stand there before the used ones are known");
     assert_eq!(standing(&age.judge(&evidence), "measured to the end"), None);
@@ -225,9 +225,9 @@ fn what_does_not_fit_is_refused_by_name() {
 
 /// Everything that would run, in order, but for rests.
 fn course(options: AgeOptions, evidence: &Evidence) -> Vec<Workload> {
-    let rehearsal = Rehearsal::of(&Age::new(options).unwrap(), evidence).unwrap();
-    assert!(rehearsal.ends);
-    rehearsal.workloads.into_iter().filter(|workload| !workload.streams.is_empty()).collect()
+    let dry_run = DryRun::plan(&Age::new(options).unwrap(), evidence).unwrap();
+    assert!(dry_run.is_finite);
+    dry_run.workloads.into_iter().filter(|workload| !workload.streams.is_empty()).collect()
 }
 
 /// Over all streams, each by its share of the I/Os.

@@ -1,13 +1,13 @@
 //! What apps plays, and what it says of drives whose answer is known.
 
 use crate::support::{evidence, segment, standing, steady};
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
-use likenew_core::workload::{Pace, Workload};
+use likenew_core::workload::{Arrival, Workload};
 use likenew_procedures::apps::application::{Application, Side};
 use likenew_procedures::apps::library::library;
 use likenew_procedures::apps::{Apps, AppsOptions};
@@ -23,17 +23,17 @@ fn options(applications: &[&str]) -> AppsOptions {
 }
 
 fn course(options: AppsOptions, on: &Evidence) -> Vec<Workload> {
-    let rehearsal = Rehearsal::of(&Apps::new(options).unwrap(), on).unwrap();
-    assert!(rehearsal.ends);
-    rehearsal.workloads
+    let dry_run = DryRun::plan(&Apps::new(options).unwrap(), on).unwrap();
+    assert!(dry_run.is_finite);
+    dry_run.workloads
 }
 
 /// I/Os and bytes in expectation of one operation in one order.
 fn dealt(workloads: &[Workload], op: Op, pattern: &str) -> (u64, f64) {
     let streams = workloads.iter().flat_map(|workload| &workload.streams);
-    let streams = streams.filter(|stream| stream.op == Mix::Only(op) && stream.place.pattern() == pattern);
+    let streams = streams.filter(|stream| stream.op == Mix::Only(op) && stream.pattern.name() == pattern);
     streams.fold((0, 0.0), |(ios, bytes), stream| {
-        let Pace::Turns { weight, .. } = stream.pace else { panic!("applications take turns") };
+        let Arrival::Interleaved { weight, .. } = stream.arrival else { panic!("applications take turns") };
         (ios + u64::from(weight), bytes + f64::from(weight) * stream.size.mean())
     })
 }
@@ -64,8 +64,8 @@ fn every_application_issues_its_published_counts_and_bytes() {
             let weights: u64 = workload
                 .streams
                 .iter()
-                .map(|stream| match stream.pace {
-                    Pace::Turns { weight, .. } => u64::from(weight),
+                .map(|stream| match stream.arrival {
+                    Arrival::Interleaved { weight, .. } => u64::from(weight),
                     _ => unreachable!("applications take turns"),
                 })
                 .sum();
@@ -84,7 +84,7 @@ fn depths_share_the_ios_and_pauses_fill_the_published_time() {
     assert!((ops[0].1 as f64 - 0.93 * 14_488.0).abs() <= 2.0, "{ops:?}");
     let thinking = course(AppsOptions { passes: 1, think: true, ..options(&["battlefield-3-launch"]) }, &on);
     for workload in &thinking[1..] {
-        let Pace::Turns { per_second: Some(rate), .. } = workload.streams[0].pace else {
+        let Arrival::Interleaved { per_second: Some(rate), .. } = workload.streams[0].arrival else {
             panic!("{workload:?}")
         };
         assert!((rate - 14_488.0 / 84.0).abs() < 1e-6 && workload.until.elapsed.is_none());
@@ -110,12 +110,12 @@ fn a_tenth_is_a_tenth_and_small_files_split_long_ios() {
 fn played(apps: &Apps, speed: impl Fn(&str) -> f64) -> Evidence {
     let mut on = evidence(1 << 30, true);
     while let Step::Run(mut workload) = apps.next(&on).unwrap() {
-        let began = on.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
+        let started_at = on.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
         let whole = workload.clone();
         if let (Some(ops), Some(stream)) = (workload.until.ops, workload.streams.first()) {
             workload.until.bytes = Some(ops * u64::from(stream.size.max()));
         }
-        let mut segment = segment(&workload, began, &steady(speed(&whole.name)));
+        let mut segment = segment(&workload, started_at, &steady(speed(&whole.name)));
         (segment.workload, segment.busy) = (whole, segment.elapsed());
         on.segments.push(segment);
     }
@@ -135,10 +135,10 @@ fn the_score_is_made_of_bandwidth_and_access_time_as_the_manual_says() {
     let access: f64 = 131_072.0 / 100e6;
     let expected = (100.0 / access).sqrt();
     for row in &findings.tables["applications"] {
-        let figure = |key: &str| row[key].as_f64().unwrap();
-        assert!((figure("bytes_per_s") / 100e6 - 1.0).abs() < 1e-6, "{row:?}");
-        assert!((figure("access_time_ns") / (access * 1e9) - 1.0).abs() < 1e-6, "{row:?}");
-        assert!((figure("score") / expected - 1.0).abs() < 1e-6 && figure("busy_ns") > 0.0);
+        let metric = |key: &str| row[key].as_f64().unwrap();
+        assert!((metric("bytes_per_s") / 100e6 - 1.0).abs() < 1e-6, "{row:?}");
+        assert!((metric("access_time_ns") / (access * 1e9) - 1.0).abs() < 1e-6, "{row:?}");
+        assert!((metric("score") / expected - 1.0).abs() < 1e-6 && metric("busy_ns") > 0.0);
     }
     assert_eq!(findings.tables["passes"].len(), 3);
     assert_eq!(standing(&findings, "Its application score is"), Some(Standing::Holds));
@@ -191,7 +191,7 @@ fn eighteen_phases_are_tested_in_their_order() {
 }
 
 #[test]
-fn a_fall_its_steadiness_and_the_way_back_are_told_apart() {
+fn a_fall_its_steadiness_and_the_way_back_are_distinguished() {
     let holds_out = phases(|_| 100e6);
     assert_eq!(standing(&holds_out, "keeps its speed under constant writing"), Some(Standing::Holds));
     assert_eq!(standing(&holds_out, "is steady"), Some(Standing::Holds));
@@ -235,15 +235,15 @@ fn whatever_was_measured_until_a_stop_is_judged() {
 
 #[test]
 fn an_application_of_ones_own_is_played_and_stands_in_the_plan() {
-    let mut own = library()[5].application.clone();
-    own.name = "my own".into();
-    let options = AppsOptions { applications: Vec::new(), own: vec![own.clone()], ..small() };
+    let mut custom = library()[5].application.clone();
+    custom.name = "my own".into();
+    let options = AppsOptions { applications: Vec::new(), custom: vec![custom.clone()], ..small() };
     let table = toml::Table::try_from(&options).unwrap();
     let apps = Apps::from_options(&table).unwrap();
     let findings = apps.judge(&played(&apps, |_| 100e6));
     assert_eq!(findings.tables["applications"][0]["application"], "my own");
-    let broken = Application { name: String::new(), ..own };
-    let error = Apps::new(AppsOptions { own: vec![broken], ..options }).err().unwrap();
+    let broken = Application { name: String::new(), ..custom };
+    let error = Apps::new(AppsOptions { custom: vec![broken], ..options }).err().unwrap();
     assert!(error.contains("name"), "{error}");
 }
 

@@ -1,14 +1,14 @@
 //! What bench runs and says, on drives whose speed is known.
 
 use crate::support::{evidence, play, standing, steady};
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Procedure as _, Step};
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::Standing;
 use likenew_procedures::bench::{Bench, BenchOptions};
-use likenew_procedures::precise::Precise;
+use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::profile::Profile;
 
 const SPAN: u64 = 64 << 20;
@@ -128,8 +128,12 @@ fn nonsense_settings_are_refused_by_name() {
 }
 
 fn precise(passes_max: u32) -> Bench {
-    let options =
-        BenchOptions { span: 1 << 30, precise: Some(Precise(0.02)), passes_max, ..BenchOptions::default() };
+    let options = BenchOptions {
+        span: 1 << 30,
+        precise: Some(PrecisionGoal(0.02)),
+        passes_max,
+        ..BenchOptions::default()
+    };
     Bench::new(options).unwrap()
 }
 
@@ -137,7 +141,7 @@ fn precise(passes_max: u32) -> Bench {
 fn a_steady_drive_is_known_precisely_after_a_third_of_the_bytes() {
     let (mut short, whole) = (evidence(1 << 30, true), evidence(1 << 30, true));
     let usual = Bench::new(BenchOptions::default()).unwrap();
-    let usual = Rehearsal::of(&usual, &whole).unwrap();
+    let usual = DryRun::plan(&usual, &whole).unwrap();
     let scatter = |pass: usize| 1.0 + 0.01 * ((pass * 7919 % 101) as f64 / 101.0 - 0.5);
     let bench = precise(50);
     while let Step::Run(workload) = bench.next(&short).unwrap() {
@@ -165,8 +169,9 @@ fn a_drive_that_wavers_is_given_up_and_named() {
     assert_eq!(standing(&findings, "Every mean is known to 2%"), Some(Standing::Fails));
     assert_eq!(findings.tables["passes"].len(), 8 * 12);
     let verdict = findings.verdicts.iter().find(|verdict| verdict.claim.contains("known to")).unwrap();
-    assert!(verdict.because.len() == 8 && verdict.because[0].contains("after 12 passes"), "{verdict:?}");
-    let refused = BenchOptions { precise: Some(Precise(0.02)), passes_max: 2, ..BenchOptions::default() };
+    assert!(verdict.evidence.len() == 8 && verdict.evidence[0].contains("after 12 passes"), "{verdict:?}");
+    let refused =
+        BenchOptions { precise: Some(PrecisionGoal(0.02)), passes_max: 2, ..BenchOptions::default() };
     assert!(Bench::new(refused).err().unwrap().contains("passes_max"));
 }
 
@@ -176,7 +181,7 @@ fn short_passes_go_through_the_span_piece_by_piece() {
     let mut starts = Vec::new();
     while let Step::Run(workload) = bench.next(&evidence).unwrap() {
         if workload.name.starts_with("SEQ1M Q1T1 write") {
-            starts.push(workload.streams[0].place.region().resolve(1 << 30, 512).unwrap().start);
+            starts.push(workload.streams[0].pattern.region().resolve(1 << 30, 512).unwrap().start);
         }
         evidence.segments.push(crate::support::segment(&workload, Nanos::ZERO, &steady(1e8)));
     }

@@ -45,12 +45,12 @@ fn play(
         let ram = ram(evidence.segments.len(), &workload);
         let speed = 1.0 / (ram.unwrap_or(0.0) / MEMORY + (1.0 - ram.unwrap_or(0.0)) / DRIVE);
         let mut segment = segment(&workload, now, &steady(speed));
-        segment.counted = ram.map(|ram| {
+        segment.device_counters = ram.map(|ram| {
             let reached = |op| (segment.bytes(op) as f64 * (1.0 - ram)) as u64;
             let (bytes_read, bytes_written) = (reached(Op::Read), reached(Op::Write));
             Counters { bytes_read, bytes_written, devices: 1, ..Counters::default() }
         });
-        now = segment.ended;
+        now = segment.ended_at;
         evidence.segments.push(segment);
     }
     let findings = all::judge(&cache, &evidence);
@@ -64,7 +64,7 @@ fn usual(_: usize, workload: &Workload) -> Option<f64> {
     Some(if second || ends || workload.access == Access::Null { 1.0 } else { 0.0 })
 }
 
-fn says<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
+fn wording<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
     findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).unwrap()
 }
 
@@ -80,12 +80,12 @@ fn a_usual_folder_has_ram_where_everybody_expects_it() {
         assert_eq!(standing(&findings, claim), Some(Standing::Holds), "{claim}");
     }
     assert!(!findings.found_problem() && findings.verdicts.len() == 3, "{:?}", findings.verdicts);
-    let estimate = says(&findings, SECOND).estimate.as_ref().unwrap();
+    let estimate = wording(&findings, SECOND).estimate.as_ref().unwrap();
     assert_eq!((estimate.value, estimate.low, &*estimate.unit), (100.0, 100.0, "%"));
     assert!(
-        says(&findings, SECOND).because[1].contains("40.0 times"),
+        wording(&findings, SECOND).evidence[1].contains("40.0 times"),
         "{:?}",
-        says(&findings, SECOND).because
+        wording(&findings, SECOND).evidence
     );
     let rows = &findings.tables["levels"];
     let levels: Vec<&str> = rows.iter().map(|row| row["level"].as_str().unwrap()).collect();
@@ -110,7 +110,7 @@ fn a_usual_folder_has_ram_where_everybody_expects_it() {
 }
 
 #[test]
-fn a_span_that_memory_can_not_hold_has_no_ram_and_a_part_of_it_is_told() {
+fn a_span_that_memory_can_not_hold_has_no_ram_and_a_part_of_it_is_reported() {
     let none = |_: usize, _: &Workload| Some(0.0);
     let (_, findings) = play(options(), folder(true), none);
     assert_eq!(standing(&findings, SECOND), Some(Standing::Fails));
@@ -125,7 +125,7 @@ fn a_span_that_memory_can_not_hold_has_no_ram_and_a_part_of_it_is_told() {
         })
     };
     let (_, findings) = play(options(), folder(true), half);
-    let estimate = says(&findings, SECOND).estimate.clone().unwrap();
+    let estimate = wording(&findings, SECOND).estimate.clone().unwrap();
     assert!(estimate.low > 45.0 && estimate.low < estimate.value && estimate.high < 60.0, "{estimate:?}");
     assert_eq!(standing(&findings, WRITE), Some(Standing::Undecided));
 }
@@ -135,7 +135,7 @@ fn direct_io_that_is_ram_is_found_here_and_by_every_command() {
     let (_, findings) = play(options(), folder(true), |_, _| Some(1.0));
     assert_eq!(standing(&findings, DIRECT), Some(Standing::Fails));
     assert_eq!(standing(&findings, "less reached the device than was moved"), Some(Standing::Holds));
-    assert!(!says(&findings, DIRECT).caveats.is_empty());
+    assert!(!wording(&findings, DIRECT).caveats.is_empty());
 }
 
 #[test]
@@ -143,13 +143,13 @@ fn what_nobody_counts_and_what_was_measured_once_is_undecided() {
     let (_, findings) = play(options(), folder(true), |_, _| None);
     for claim in [SECOND, WRITE, DIRECT] {
         assert_eq!(standing(&findings, claim), Some(Standing::Undecided));
-        assert!(says(&findings, claim).because[0].contains("nobody knows"));
+        assert!(wording(&findings, claim).evidence[0].contains("nobody knows"));
     }
     assert!(findings.tables["levels"].iter().all(|row| row["ram_percent"].is_null()));
     let (_, findings) = play(CacheOptions { passes: 1, ..options() }, folder(true), usual);
     for claim in [SECOND, WRITE, DIRECT] {
         assert_eq!(standing(&findings, claim), Some(Standing::Undecided));
-        assert!(says(&findings, claim).caveats[0].contains("measured once"));
+        assert!(wording(&findings, claim).caveats[0].contains("measured once"));
     }
 }
 
@@ -162,7 +162,7 @@ fn what_may_only_be_read_is_only_read_and_its_pages_are_nobodys_to_drop() {
     assert_eq!(evidence.segments.len(), 3 * 4);
     assert!(evidence.segments.iter().all(|of| !of.workload.writes() && !of.workload.cold));
     assert_eq!(standing(&findings, SECOND), Some(Standing::Holds));
-    assert!(says(&findings, SECOND).caveats[0].contains("11.1 % of the first read"));
+    assert!(wording(&findings, SECOND).caveats[0].contains("11.1 % of the first read"));
     assert_eq!(standing(&findings, WRITE), None);
     let picture = &findings.series["levels"];
     assert_eq!(picture.categories, ["null", "first buffered", "second buffered", "direct"]);
@@ -191,11 +191,11 @@ fn the_second_read_is_the_first_one_again() {
 }
 
 #[test]
-fn a_second_read_after_a_break_is_none_and_an_early_end_is_said() {
+fn a_second_read_after_a_break_is_none_and_an_early_end_is_reported() {
     let (mut evidence, _) = play(options(), folder(true), usual);
     let cache = Cache::new(options()).unwrap();
     let second = evidence.segments.iter().position(|of| of.workload.name.contains("second")).unwrap();
-    evidence.segments[second].after_break = true;
+    evidence.segments[second].after_interruption = true;
     let findings = cache.judge(&evidence);
     assert_eq!(findings.tables["passes"].len(), 23);
     assert_eq!(standing(&findings, "Everything was measured"), None);

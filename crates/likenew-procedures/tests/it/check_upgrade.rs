@@ -6,32 +6,32 @@ use likenew_core::procedure::{Evidence, Procedure as _};
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_procedures::check::{
-    Check, CheckOptions, DayOption, DriveOption, MixOption, Role, UpgradeOptions, Waits,
+    Check, CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,
 };
 
 const HOUR: f64 = 3600e9;
 
 fn drive(name: &str, role: Role, minutes: Option<[f64; 2]>) -> DriveOption {
-    let waits = minutes.map(|[awaited, busy]| Waits {
+    let waits = minutes.map(|[blocking, busy]| Waits {
         ios: 1000,
-        awaited_ns: awaited * 60e9,
+        blocking_ns: blocking * 60e9,
         busy_ns: busy * 60e9,
         latency_ns_p99: 5_000_000,
         latency_ns_max: 80_000_000,
         ..Waits::default()
     });
-    DriveOption { name: name.into(), role, scaled: false, fill_percent: Some(40.0), waits }
+    DriveOption { name: name.into(), role, is_scaled: false, fill_percent: Some(40.0), waits }
 }
 
 /// A working day of eight hours: five minutes of it are worth a drive.
 fn on_day(drives: Vec<DriveOption>) -> UpgradeOptions {
-    let day = DayOption {
+    let recording = RecordingOption {
         trace: "day.csv".into(),
         digest: "d".into(),
         elapsed_ns: (8.0 * HOUR) as u64,
         knows_ends: true,
     };
-    UpgradeOptions { day: Some(day), mix: None, drives }
+    UpgradeOptions { recording: Some(recording), mix: None, drives }
 }
 
 fn judged(upgrade: UpgradeOptions) -> Findings {
@@ -110,7 +110,7 @@ fn it_is_undecided_where_only_writes_would_save_enough_or_nothing_is_known_of_no
     ]));
     let verdict = about(&unknown, "by fast.");
     assert_eq!(verdict.standing, Standing::Undecided);
-    assert!(verdict.because[0].contains("does not say how long"), "{:?}", verdict.because);
+    assert!(verdict.evidence[0].contains("does not say how long"), "{:?}", verdict.evidence);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_drive_that_nobody_found_ill_is_not_held_against_its_first_day() {
     ]));
     let verdict = about(&findings, "by fast,");
     assert_eq!(verdict.standing, Standing::Holds, "there is no cure to take in its place");
-    assert!(!verdict.because.iter().any(|sentence| sentence.contains("cure")));
+    assert!(!verdict.evidence.iter().any(|sentence| sentence.contains("cure")));
 }
 
 #[test]
@@ -134,12 +134,13 @@ fn what_makes_no_sense_is_refused_with_what_would() {
     let none = on_day(vec![drive("this drive", Role::Now, None)]);
     assert!(refused(none).contains("candidate"));
     let fast = || vec![drive("fast", Role::Candidate, Some([1.0, 2.0]))];
-    let neither = UpgradeOptions { day: None, mix: None, drives: fast() };
+    let neither = UpgradeOptions { recording: None, mix: None, drives: fast() };
     assert!(refused(neither).contains("a day or on a mix"));
     let mix = MixOption::new(vec!["word".into()], Vec::new(), 1 << 40, 1 << 30).unwrap();
     let unknown = MixOption { applications: vec!["wrod".into()], ..mix };
     assert!(
-        refused(UpgradeOptions { day: None, mix: Some(unknown), drives: fast() }).contains("no application")
+        refused(UpgradeOptions { recording: None, mix: Some(unknown), drives: fast() })
+            .contains("no application")
     );
 }
 

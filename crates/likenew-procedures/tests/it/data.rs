@@ -176,10 +176,10 @@ fn a_sample_of_little_widens_what_is_expected() {
 }
 
 #[test]
-fn files_alone_are_told_of_without_measuring() {
+fn files_alone_are_described_without_measuring() {
     let scan = FileScan { unreadable: 2, out_of_time: true, ..files(&[("text", 1000, 0.3)]) };
     let data = Data::new(DataOptions { steps: 0, files: Some(scan), ..options() }).unwrap();
-    assert_eq!(data.next(&evidence(CAPACITY, false)), Ok(Step::Enough));
+    assert_eq!(data.next(&evidence(CAPACITY, false)), Ok(Step::Done));
     let findings = data.judge(&evidence(CAPACITY, false));
     assert_eq!(standing(&findings, "Your files compress to 30 %"), Some(Standing::Holds));
     let caveats = findings.verdicts[0].caveats.join(" ");
@@ -197,8 +197,8 @@ fn an_interrupted_run_says_how_far_it_came_and_nothing_measured_says_nothing() {
     assert!(nothing.tables["compressibility"].is_empty() && nothing.series.is_empty());
     for _ in 0..15 {
         let Step::Run(workload) = data.next(&evidence).unwrap() else { panic!("there are 24") };
-        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
-        evidence.segments.push(segment(&workload, began, &steady(100e6)));
+        let started_at = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
+        evidence.segments.push(segment(&workload, started_at, &steady(100e6)));
     }
     let findings = data.judge(&evidence);
     assert_eq!(standing(&findings, "Everything was measured"), Some(Standing::Fails));
@@ -253,5 +253,5 @@ fn what_does_not_fit_is_refused_by_name() {
         let error = Data::new(options).err().unwrap_or_else(|| panic!("{word} was taken"));
         assert!(error.contains(word), "{error}");
     }
-    assert_eq!(DataOptions::default().tests[1], Test::usual(Pattern::Random));
+    assert_eq!(DataOptions::default().tests[1], Test::default_test(Pattern::Random));
 }

@@ -1,15 +1,15 @@
 //! What endure runs and says, on drives whose course is known.
 
-use crate::support::{Course, evidence, play, standing, steady};
+use crate::support::{SpeedPattern, evidence, play, standing, steady};
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
-use likenew_procedures::endure::looped::LoopOptions;
+use likenew_procedures::endure::loop_test::LoopOptions;
 use likenew_procedures::endure::{Endure, EndureOptions};
 use likenew_procedures::profile::Profile;
 
@@ -23,7 +23,7 @@ fn options() -> LoopOptions {
     LoopOptions { profile: Profile::Real, span: SPAN, trim: true, ..LoopOptions::default() }
 }
 
-fn looped(options: LoopOptions) -> Endure {
+fn loop_test(options: LoopOptions) -> Endure {
     Endure::new(EndureOptions::Loop(options)).unwrap()
 }
 
@@ -37,12 +37,12 @@ fn writes(workload: &Workload) -> bool {
 }
 
 /// Reads at 250 MB/s, writes at `speed` of the number of the loop.
-fn course(speed: impl Fn(u64) -> f64) -> impl Fn(usize, &Workload) -> Course {
+fn course(speed: impl Fn(u64) -> f64) -> impl Fn(usize, &Workload) -> SpeedPattern {
     move |_, workload| steady(if writes(workload) { speed(turn(workload)) } else { 250e6 })
 }
 
 fn played(options: LoopOptions, speed: impl Fn(u64) -> f64) -> Findings {
-    play(&looped(options), evidence(AREA, true), course(speed))
+    play(&loop_test(options), evidence(AREA, true), course(speed))
 }
 
 fn level<'a>(findings: &'a Findings, test: &str, op: &str) -> &'a likenew_core::verdict::Row {
@@ -61,7 +61,7 @@ fn first(endure: &Endure, mut evidence: Evidence, count: usize) -> Vec<Workload>
 
 #[test]
 fn a_loop_makes_a_file_tests_it_deletes_it_and_goes_on_behind_it() {
-    let workloads = first(&looped(options()), evidence(AREA + 4096, true), PARTS * (PLACES as usize + 1));
+    let workloads = first(&loop_test(options()), evidence(AREA + 4096, true), PARTS * (PLACES as usize + 1));
     let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(
         names[..PARTS],
@@ -76,7 +76,9 @@ fn a_loop_makes_a_file_tests_it_deletes_it_and_goes_on_behind_it() {
     );
     let range = |index: usize| {
         let stream = &workloads[index].streams[0];
-        let (Place::Forward(region) | Place::Uniform(region)) = stream.place else { panic!() };
+        let (AccessPattern::Sequential(region) | AccessPattern::Random(region)) = stream.pattern else {
+            panic!()
+        };
         region.resolve(AREA, 512).unwrap()
     };
     assert!((0..PARTS).all(|part| range(part) == (0..SPAN)));
@@ -92,7 +94,7 @@ fn a_loop_makes_a_file_tests_it_deletes_it_and_goes_on_behind_it() {
 #[test]
 fn it_ends_with_the_loop_that_has_written_enough() {
     let written = |options: LoopOptions| {
-        let endure = looped(options);
+        let endure = loop_test(options);
         let all = first(&endure, evidence(AREA, true), 100_000);
         assert!(all.len().is_multiple_of(PARTS));
         let writes = all.iter().filter(|workload| writes(workload));
@@ -102,18 +104,18 @@ fn it_ends_with_the_loop_that_has_written_enough() {
     assert!((13.0..13.3).contains(&written(options())));
     assert!((2.5..2.8).contains(&written(LoopOptions { fills: Some(2.5), ..options() })));
     assert!((1.0..1.3).contains(&written(LoopOptions { bytes: Some(AREA), ..options() })));
-    assert_eq!(LoopOptions::default().fills_usual(), 15.0);
+    assert_eq!(LoopOptions::default().default_fills(), 15.0);
 }
 
 #[test]
 fn without_trim_nothing_is_deleted_and_a_target_without_it_is_no_mistake() {
-    let off = looped(LoopOptions { trim: false, ..options() });
+    let off = loop_test(LoopOptions { trim: false, ..options() });
     let workloads = first(&off, evidence(AREA, true), 12);
     assert!(workloads.iter().all(|workload| !workload.name.contains("delete")));
     let mut untrimmed = evidence(AREA, true);
     untrimmed.geometry.trims = false;
     let short = LoopOptions { fills: Some(0.5), ..options() };
-    let findings = play(&looped(short), untrimmed, course(|_| 1e8));
+    let findings = play(&loop_test(short), untrimmed, course(|_| 1e8));
     assert!(findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("no TRIM")), "{findings:?}");
 }
 
@@ -121,7 +123,7 @@ fn without_trim_nothing_is_deleted_and_a_target_without_it_is_no_mistake() {
 fn a_long_file_is_deleted_in_pieces_that_divide_it() {
     for (span, piece) in [(1000 << 20, 1000 << 20), (3000 << 20, 1000 << 20), (131 * SPAN, 8 << 20)] {
         let workloads = first(
-            &looped(LoopOptions { span, ops: vec![Mix::Only(Op::Write)], ..options() }),
+            &loop_test(LoopOptions { span, ops: vec![Mix::Only(Op::Write)], ..options() }),
             evidence(span, true),
             4,
         );
@@ -193,7 +195,7 @@ fn what_falls_to_the_end_is_not_steady_and_flagged() {
 fn the_zones_of_a_disk_are_no_knees() {
     // The rim is twice as fast as the hub, time and again.
     let zone = |turn: u64| 120e6 - 60e6 * ((turn - 1) % PLACES) as f64 / PLACES as f64;
-    let endure = looped(LoopOptions { fills: Some(26.0), ..options() });
+    let endure = loop_test(LoopOptions { fills: Some(26.0), ..options() });
     let findings = play(&endure, evidence(AREA, true), |_, workload| steady(zone(turn(workload))));
     assert_eq!(
         standing(&findings, "Writes have no knee"),
@@ -207,7 +209,7 @@ fn the_zones_of_a_disk_are_no_knees() {
 #[test]
 fn reads_that_fall_to_less_than_a_quarter_are_a_problem() {
     let falls = |_: usize, workload: &Workload| steady(if turn(workload) < 20 { 250e6 } else { 50e6 });
-    let findings = play(&looped(options()), evidence(AREA, true), falls);
+    let findings = play(&loop_test(options()), evidence(AREA, true), falls);
     assert!(findings.found_problem());
     let problem = findings.verdicts.iter().find(|verdict| verdict.problem).unwrap();
     assert!(problem.claim.starts_with("Reads keep 20 %"), "{}", problem.claim);
@@ -215,7 +217,7 @@ fn reads_that_fall_to_less_than_a_quarter_are_a_problem() {
 
 #[test]
 fn an_interrupted_run_is_judged_by_its_whole_tests() {
-    let endure = looped(options());
+    let endure = loop_test(options());
     let mut evidence = evidence(AREA, true);
     assert!(endure.judge(&evidence).verdicts.is_empty());
     for index in 0..PARTS * 8 + 3 {
@@ -250,8 +252,8 @@ fn nonsense_settings_are_refused_by_name() {
     {
         assert!(Endure::from_options(&toml::from_str(text).unwrap()).err().unwrap().contains(word), "{text}");
     }
-    assert!(looped(options()).next(&evidence(SPAN / 2, true)).unwrap_err().contains("--area"));
-    assert!(looped(options()).next(&evidence(AREA, false)).unwrap_err().contains("only be read"));
+    assert!(loop_test(options()).next(&evidence(SPAN / 2, true)).unwrap_err().contains("--area"));
+    assert!(loop_test(options()).next(&evidence(AREA, false)).unwrap_err().contains("only be read"));
 }
 
 #[test]

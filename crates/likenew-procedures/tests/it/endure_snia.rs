@@ -1,10 +1,10 @@
 //! What the tests of SNIA's specification run and say, on drives whose course is known.
 
 use crate::support::{evidence, play, standing, steady};
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
@@ -25,7 +25,7 @@ fn round(workload: &Workload) -> u64 {
 /// What there is to judge in the end, and what comes of it.
 fn run(endure: &Endure, speed: impl Fn(&Workload) -> f64) -> (Evidence, Findings) {
     let evidence =
-        crate::support::conduct(endure, evidence(AREA, true), |_, workload| steady(speed(workload)));
+        crate::support::run_procedure(endure, evidence(AREA, true), |_, workload| steady(speed(workload)));
     let findings = endure.judge(&evidence);
     (evidence, findings)
 }
@@ -107,7 +107,7 @@ fn latency_is_measured_one_at_a_time() {
     let write = results.iter().find(|row| row["read_percent"] == 0 && row["block_bytes"] == 4096).unwrap();
     assert!((write["latency_ns_mean"].as_f64().unwrap() - 1e5).abs() < 1e3);
     assert!(write["latency_ns_p99999"].is_null(), "a thousand I/Os do not show one in a hundred thousand");
-    assert_eq!(findings.tables["windows"][0]["figure"], "latency_ns_mean");
+    assert_eq!(findings.tables["windows"][0]["metric"], "latency_ns_mean");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_level_that_is_held_from_the_first_minute_ends_the_saturation_after_five_sam
 }
 
 #[test]
-fn deviations_from_the_specification_are_said() {
+fn deviations_from_the_specification_are_reported() {
     let endure = Endure::new(EndureOptions::SniaLatency(options())).unwrap();
     let findings = play(&endure, evidence(AREA, true), |_, _| steady(1e8));
     let caveats = &findings.verdicts[0].caveats;
@@ -157,15 +157,15 @@ fn deviations_from_the_specification_are_said() {
 }
 
 #[test]
-fn what_is_said_beforehand_is_the_most_it_can_come_to() {
+fn what_is_reported_beforehand_is_the_most_it_can_come_to() {
     let rehearsed = |options| {
         let endure = Endure::new(options).unwrap();
-        Rehearsal::of(&endure, &evidence(AREA, true)).unwrap()
+        DryRun::plan(&endure, &evidence(AREA, true)).unwrap()
     };
     let iops = rehearsed(EndureOptions::SniaIops(options()));
-    assert_eq!((iops.workloads.len(), iops.ends), (2 + 25 * 56, true));
+    assert_eq!((iops.workloads.len(), iops.is_finite), (2 + 25 * 56, true));
     let saturation = rehearsed(EndureOptions::SniaWsat(options()));
-    assert!(saturation.ends && saturation.bytes_written >= 4 * AREA, "{}", saturation.bytes_written);
+    assert!(saturation.is_finite && saturation.bytes_written >= 4 * AREA, "{}", saturation.bytes_written);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What fill says of lists of speeds whose shape is known.
 
-use crate::support::{Course, evidence, play, segment, standing, steady};
+use crate::support::{SpeedPattern, evidence, play, segment, standing, steady};
 use likenew_core::io::Outcome;
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::sample::Sample;
@@ -19,7 +19,7 @@ fn scatter(file: usize) -> f64 {
     1.0 + 0.03 * ((file * 7919 % 101) as f64 / 101.0 - 0.5)
 }
 
-fn findings(files: u32, course: impl Fn(usize) -> Course) -> Findings {
+fn findings(files: u32, course: impl Fn(usize) -> SpeedPattern) -> Findings {
     play(&fill(files), evidence(u64::from(files) * 64 * MIB, true), |file, _| course(file))
 }
 
@@ -39,7 +39,7 @@ fn two_levels_in_runs_are_a_problem() {
     let findings = findings(200, |file| steady(scatter(file) * if slow(file) { 6e6 } else { 75e6 }));
     assert_eq!(standing(&findings, "two groups"), Some(Standing::Holds));
     assert!(findings.found_problem());
-    let evidence = findings.verdicts[0].because.join(" ");
+    let evidence = findings.verdicts[0].evidence.join(" ");
     assert!(evidence.contains("in runs"), "{evidence}");
     assert!(findings.verdicts[0].claim.contains("38 %"), "{}", findings.verdicts[0].claim);
 }
@@ -67,8 +67,10 @@ fn few_files_decide_nothing() {
 #[test]
 fn a_pause_is_found_with_its_file_and_place() {
     let pause = Nanos::from_millis(700);
-    let findings =
-        findings(20, |file| Course { bytes_per_s: 75e6, pause: if file == 7 { pause } else { Nanos::ZERO } });
+    let findings = findings(20, |file| SpeedPattern {
+        bytes_per_s: 75e6,
+        pause: if file == 7 { pause } else { Nanos::ZERO },
+    });
     assert_eq!(standing(&findings, "Writing stalled 1 times"), Some(Standing::Holds));
     let stall = &findings.tables["stalls"][0];
     assert_eq!(stall["file"], 8);
@@ -153,8 +155,8 @@ fn a_run_stopped_in_a_later_pass_says_so_and_goes_on_there() {
     let (fill, mut evidence) = (passes(10, Repeat::Times(2), true), evidence(10 * 64 * MIB, true));
     for _ in 0..14 {
         let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("14 of 30 are not enough") };
-        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
-        evidence.segments.push(segment(&workload, began, &steady(75e6)));
+        let started_at = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
+        evidence.segments.push(segment(&workload, started_at, &steady(75e6)));
     }
     let findings = fill.judge(&evidence);
     assert_eq!(standing(&findings, "All 10 files were written"), Some(Standing::Fails));
@@ -170,8 +172,8 @@ fn an_interrupted_run_says_how_far_it_came() {
         let Step::Run(workload) = fill.next(&evidence).unwrap() else {
             panic!("12 of 50 files are not enough")
         };
-        let began = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended);
-        evidence.segments.push(segment(&workload, began, &steady(75e6)));
+        let started_at = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
+        evidence.segments.push(segment(&workload, started_at, &steady(75e6)));
     }
     let findings = fill.judge(&evidence);
     assert_eq!(standing(&findings, "All 50 files"), Some(Standing::Fails));
@@ -187,7 +189,7 @@ fn a_bad_medium_is_a_problem_and_a_full_file_system_is_none() {
         let mut refused = Sample { outcome: Outcome::Error(errno), ..segment.slowest[0] };
         refused.offset = 4096;
         segment.tallies[0].add(&refused);
-        segment.refused.push(refused);
+        segment.refused_ios.push(refused);
         evidence.segments.push(segment);
         let findings = fill.judge(&evidence);
         assert_eq!(standing(&findings, words), Some(Standing::Holds));

@@ -1,12 +1,12 @@
 //! What a model says of drives whose times are known formulas.
 
 use crate::support::{evidence, standing};
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::{Op, Outcome};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorder::{Recorder as _, Stop};
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::sample::Sample;
 use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::units::Nanos;
@@ -28,7 +28,7 @@ const CLUSTER: u64 = 3 << 20;
 /// A drive by formula: the time of one request, and how many are served at once.
 struct Formula {
     ns: Box<dyn Fn(Op, u64, u64) -> f64>,
-    at_once: f64,
+    immediate: f64,
     /// Of each I/O, as a share.
     scatter: f64,
     /// Of each workload, as a share.
@@ -46,42 +46,43 @@ fn clusters() -> Formula {
             WRITE_NS + WRITE_BYTE_NS * length as f64 + PENALTY_NS * partial as f64
         }
     };
-    Formula { ns: Box::new(ns), at_once: 1.0, scatter: 0.02, moments: 0.0 }
+    Formula { ns: Box::new(ns), immediate: 1.0, scatter: 0.02, moments: 0.0 }
 }
 
 /// Reads and writes alike, so many served at once.
-fn plain(at_once: f64) -> Formula {
+fn plain(immediate: f64) -> Formula {
     let ns = |_: Op, _: u64, length: u64| READ_NS + READ_BYTE_NS * length as f64;
-    Formula { ns: Box::new(ns), at_once, scatter: 0.02, moments: 0.0 }
+    Formula { ns: Box::new(ns), immediate, scatter: 0.02, moments: 0.0 }
 }
 
 impl Formula {
     /// One workload. A run of several I/Os in flight is one request, as it begins once.
-    fn run(&self, workload: &Workload, began: Nanos) -> Segment {
+    fn run(&self, workload: &Workload, started_at: Nanos) -> Segment {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(workload.seed);
         let mut recorder = SegmentRecorder::default();
-        recorder.begin(workload, began);
+        recorder.begin(workload, started_at);
         let stream = &workload.streams[0];
         let Mix::Only(op) = stream.op else { panic!("a model asks for one operation at a time") };
         let length = u64::from(stream.size.max());
-        let region = stream.place.region().resolve(CAPACITY, 512).unwrap();
+        let region = stream.pattern.region().resolve(CAPACITY, 512).unwrap();
         let bytes = workload.until.bytes.unwrap_or(u64::MAX);
         let ios = bytes.div_ceil(length).min(workload.until.ops.unwrap_or(u64::MAX));
-        let is_run = matches!(stream.place, Place::Forward(_)) && workload.until.elapsed.is_none();
-        let depth = f64::from(stream.pace.depth()).min(self.at_once);
+        let is_run =
+            matches!(stream.pattern, AccessPattern::Sequential(_)) && workload.until.elapsed.is_none();
+        let depth = f64::from(stream.arrival.depth()).min(self.immediate);
         let moment = 1.0 + self.moments * random.random::<f64>();
-        let (mut now, mut at) = (began.0 as f64, region.start);
+        let (mut now, mut at) = (started_at.0 as f64, region.start);
         for io in 0..ios {
-            let align = match stream.place {
-                Place::Scattered { align, .. } => align,
+            let align = match stream.pattern {
+                AccessPattern::RandomAligned { align, .. } => align,
                 _ => length,
             };
-            if !matches!(stream.place, Place::Forward(_)) {
+            if !matches!(stream.pattern, AccessPattern::Sequential(_)) {
                 let places = (region.end - region.start - length) / align + 1;
                 at = region.start + random.random_range(0..places) * align;
             }
             // A request in sequence goes on where the last one ended: no cluster is left in part by it.
-            let in_sequence = matches!(stream.place, Place::Forward(_)) && !is_run;
+            let in_sequence = matches!(stream.pattern, AccessPattern::Sequential(_)) && !is_run;
             let whole = if is_run { region.end - region.start } else { length };
             let ns = match (is_run, in_sequence) {
                 (true, _) => (self.ns)(op, region.start, whole) / (whole / length) as f64,
@@ -103,10 +104,11 @@ impl Formula {
                 done,
             };
             assert!(recorder.record(&[sample]).is_continue());
-            if matches!(stream.place, Place::Forward(_)) {
+            if matches!(stream.pattern, AccessPattern::Sequential(_)) {
                 at += length;
             }
-            let elapsed = workload.until.elapsed.is_some_and(|most| now - began.0 as f64 >= most.0 as f64);
+            let elapsed =
+                workload.until.elapsed.is_some_and(|most| now - started_at.0 as f64 >= most.0 as f64);
             if elapsed || io + 1 == ios {
                 break;
             }
@@ -116,24 +118,24 @@ impl Formula {
     }
 }
 
-fn conduct(options: &ModelOptions, formula: &Formula, mut evidence: Evidence) -> Evidence {
+fn run_procedure(options: &ModelOptions, formula: &Formula, mut evidence: Evidence) -> Evidence {
     let model = Model::new(options.clone()).unwrap();
     let mut now = Nanos::ZERO;
     while let Step::Run(workload) = model.next(&evidence).unwrap() {
         assert_eq!(workload.check(&evidence.geometry), Ok(()), "{workload:?}");
         let segment = formula.run(&workload, now);
-        now = segment.ended;
+        now = segment.ended_at;
         evidence.segments.push(segment);
     }
     evidence
 }
 
 fn findings(options: &ModelOptions, formula: &Formula) -> Findings {
-    let evidence = conduct(options, formula, evidence(CAPACITY, true));
+    let evidence = run_procedure(options, formula, evidence(CAPACITY, true));
     Model::new(options.clone()).unwrap().judge(&evidence)
 }
 
-fn figure(findings: &Findings, op: &str, key: &str) -> f64 {
+fn metric(findings: &Findings, op: &str, key: &str) -> f64 {
     let row =
         findings.tables["fit"].iter().find(|row| row["op"] == op && row["pattern"] == "random").unwrap();
     row[key].as_f64().unwrap_or_else(|| panic!("no {key} in {row:?}"))
@@ -147,18 +149,18 @@ fn assert_near(what: &str, value: f64, truth: f64, share: f64) {
 fn partial_clusters_are_found_with_their_size_and_their_price() {
     let findings = findings(&ModelOptions::default(), &clusters());
     assert_eq!(standing(&findings, "A write pays"), Some(Standing::Holds), "{:#?}", findings.verdicts);
-    assert_near("penalty", figure(&findings, "write", "penalty_ns"), PENALTY_NS, 0.05);
-    assert_eq!(figure(&findings, "write", "aligned_from_bytes"), CLUSTER as f64);
+    assert_near("penalty", metric(&findings, "write", "penalty_ns"), PENALTY_NS, 0.05);
+    assert_eq!(metric(&findings, "write", "aligned_from_bytes"), CLUSTER as f64);
     assert_near(
         "throughput",
-        figure(&findings, "write", "throughput_bytes_per_s"),
+        metric(&findings, "write", "throughput_bytes_per_s"),
         1e9 / WRITE_BYTE_NS,
         0.05,
     );
-    assert_near("access", figure(&findings, "write", "access_time_ns"), WRITE_NS + PENALTY_NS, 0.05);
+    assert_near("access", metric(&findings, "write", "access_time_ns"), WRITE_NS + PENALTY_NS, 0.05);
     let upper = PENALTY_NS / (WRITE_BYTE_NS + READ_BYTE_NS);
-    assert_near("upper estimate", figure(&findings, "write", "cluster_bytes"), upper, 0.05);
-    assert_near("reads", figure(&findings, "read", "access_time_ns"), READ_NS, 0.02);
+    assert_near("upper estimate", metric(&findings, "write", "cluster_bytes"), upper, 0.05);
+    assert_near("reads", metric(&findings, "read", "access_time_ns"), READ_NS, 0.02);
     assert_eq!(
         standing(&findings, "Access + length/throughput explains random reads"),
         Some(Standing::Holds)
@@ -166,7 +168,7 @@ fn partial_clusters_are_found_with_their_size_and_their_price() {
 }
 
 #[test]
-fn a_drive_without_clusters_is_not_given_any_and_its_depth_is_told() {
+fn a_drive_without_clusters_is_not_given_any_and_its_depth_is_reported() {
     let findings = findings(&ModelOptions::default(), &plain(8.0));
     assert_eq!(standing(&findings, "A write pays"), None);
     assert_eq!(
@@ -186,7 +188,7 @@ fn a_drive_without_clusters_is_not_given_any_and_its_depth_is_told() {
 }
 
 #[test]
-fn what_no_model_explains_is_said_to_be_so() {
+fn what_no_model_explains_is_reported_to_be_so() {
     let erratic = |_: Op, _: u64, length: u64| {
         let times = if length.trailing_zeros().is_multiple_of(2) { 9.0 } else { 1.0 };
         (READ_NS + READ_BYTE_NS * length as f64) * times
@@ -208,7 +210,7 @@ fn noise_is_named_and_makes_no_confident_wrong_answer() {
     let noisy = findings(&ModelOptions::default(), &Formula { moments: 2.0, ..clusters() });
     assert_eq!(standing(&noisy, "It is the same from moment to moment"), Some(Standing::Fails));
     let width = |findings: &Findings| {
-        let of = |end: &str| figure(findings, "read", &format!("throughput_bytes_per_s_{end}"));
+        let of = |end: &str| metric(findings, "read", &format!("throughput_bytes_per_s_{end}"));
         of("high") / of("low")
     };
     assert!(width(&noisy) - 1.0 > 10.0 * (width(&quiet) - 1.0), "{} {}", width(&noisy), width(&quiet));
@@ -236,8 +238,10 @@ fn few_bytes_decide_nothing() {
 #[test]
 fn what_comes_next_follows_from_the_evidence_and_any_of_it_can_be_judged() {
     let options = ModelOptions { bytes: Some(512 << 20), ..ModelOptions::default() };
-    let (model, whole) =
-        (Model::new(options.clone()).unwrap(), conduct(&options, &clusters(), evidence(CAPACITY, true)));
+    let (model, whole) = (
+        Model::new(options.clone()).unwrap(),
+        run_procedure(&options, &clusters(), evidence(CAPACITY, true)),
+    );
     assert!(whole.segments.len() > 60, "{}", whole.segments.len());
     for count in (0..whole.segments.len()).step_by(7) {
         let part = Evidence { segments: whole.segments[..count].to_vec(), ..whole.clone() };
@@ -247,13 +251,13 @@ fn what_comes_next_follows_from_the_evidence_and_any_of_it_can_be_judged() {
     }
     let written: u64 = whole.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
     assert!(written <= 512 << 20, "{written}");
-    let rehearsal = Rehearsal::of(&model, &evidence(CAPACITY, true)).unwrap();
-    assert!(rehearsal.ends && rehearsal.bytes_written <= 512 << 20, "{}", rehearsal.bytes_written);
+    let dry_run = DryRun::plan(&model, &evidence(CAPACITY, true)).unwrap();
+    assert!(dry_run.is_finite && dry_run.bytes_written <= 512 << 20, "{}", dry_run.bytes_written);
 }
 
 #[test]
 fn what_may_only_be_read_is_only_read() {
-    let evidence = conduct(&ModelOptions::default(), &plain(1.0), evidence(CAPACITY, false));
+    let evidence = run_procedure(&ModelOptions::default(), &plain(1.0), evidence(CAPACITY, false));
     assert!(evidence.segments.iter().all(|segment| !segment.workload.writes()));
     let writes = Model::new(ModelOptions { ops: vec![Op::Write], ..ModelOptions::default() }).unwrap();
     assert!(writes.next(&crate::support::evidence(CAPACITY, false)).unwrap_err().contains("--op read"));
@@ -285,7 +289,7 @@ proptest! {
         let mut evidence = evidence(capacity_mib << 20, true);
         evidence.geometry.block = block;
         let options = ModelOptions { bytes: Some(bytes_mib << 20), time: Some(Nanos::from_secs(60)), ..ModelOptions::default() };
-        let evidence = conduct(&options, &plain(4.0), evidence);
+        let evidence = run_procedure(&options, &plain(4.0), evidence);
         let findings = Model::new(options).unwrap().judge(&evidence);
         prop_assert!(findings.tables["points"].len() > 3);
     }

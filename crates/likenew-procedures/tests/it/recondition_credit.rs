@@ -10,8 +10,8 @@ use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
 use likenew_core::verdict::{Findings, Verdict};
 use likenew_procedures::all;
-use likenew_procedures::recondition::RungName;
-use likenew_run::conduct::{Observer, conduct};
+use likenew_procedures::recondition::StepName;
+use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;
 
 struct Bystander;
@@ -21,7 +21,7 @@ impl Observer for Bystander {
         Box::new(())
     }
 
-    fn ended(&mut self, _: &Segment) -> Result<(), String> {
+    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
         Ok(())
     }
 }
@@ -31,16 +31,16 @@ const PROMISED: &str = "
 [check]
 bytes = '128MiB'
 [[check.reference]]
-figure = 'write_on'
-origin = 'twin'
+metric = 'sustained_write'
+origin = 'simulated'
 per_s = 67760464.0
 [[check.reference]]
-figure = 'write'
-origin = 'twin'
+metric = 'sequential_write'
+origin = 'simulated'
 per_s = 68838726.0
 [[check.reference]]
-figure = 'read'
-origin = 'twin'
+metric = 'sequential_read'
+origin = 'simulated'
 per_s = 278838431.0
 ";
 
@@ -51,13 +51,13 @@ fn file(but: &str) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
     move |_: &Path| Ok(text.clone().into_bytes())
 }
 
-fn reconditioned(target: &str, but: &str, rung: RungName) -> (Evidence, Findings) {
+fn reconditioned(target: &str, but: &str, step: StepName) -> (Evidence, Findings) {
     let spec = Spec::parse(target).unwrap();
     let mut drive = spec.open(file(but)).unwrap();
     let free = spec.free(drive.geometry().capacity);
     let free =
         if free.is_empty() { String::new() } else { format!("free = '{}..{}'\n", free.start, free.end) };
-    let options = format!("rung = '{}'\nrest = '1s'\npasses = 2\n{free}{PROMISED}", rung.text());
+    let options = format!("step = '{}'\nrest = '1s'\npasses = 2\n{free}{PROMISED}", step.text());
     let plan = Plan {
         schema: 1,
         procedure: "recondition".into(),
@@ -67,7 +67,7 @@ fn reconditioned(target: &str, but: &str, rung: RungName) -> (Evidence, Findings
     };
     let procedure = all::from_plan(&plan).unwrap();
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    conduct(&mut drive, &*procedure, &mut evidence, &mut Bystander).unwrap();
+    run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander).unwrap();
     let findings = all::judge(&*procedure, &evidence);
     (evidence, findings)
 }
@@ -82,8 +82,8 @@ fn credits(verdict: &Verdict) -> bool {
 
 /// Everything that a report says.
 fn sentences(findings: &Findings) -> impl Iterator<Item = &String> {
-    findings.verdicts.iter().flat_map(|Verdict { claim, because, caveats, .. }| {
-        because.iter().chain(caveats).chain(std::iter::once(claim))
+    findings.verdicts.iter().flat_map(|Verdict { claim, evidence, caveats, .. }| {
+        evidence.iter().chain(caveats).chain(std::iter::once(claim))
     })
 }
 
@@ -105,40 +105,40 @@ const HIDDEN: &str = "[faults]\ntrim = { value = \"hidden\", source = \"this tes
 #[test]
 fn a_step_that_does_nothing_is_credited_with_nothing() {
     let idle = [
-        (RungName::Refresh, FULL, ""),
-        (RungName::Refresh, NEVER_OLD, ""),
-        (RungName::Refresh, NO_TRIM, ""),
-        (RungName::Trim, NO_TRIM, ""),
-        (RungName::Trim, FULL, ""),
-        (RungName::Trim, NEVER_OLD, HIDDEN),
-        (RungName::DiscardUnused, NEVER_OLD, ""),
-        (RungName::Overwrite, FULL, ""),
-        (RungName::Discard, NO_TRIM, ""),
-        (RungName::Format, FULL, ""),
+        (StepName::Refresh, FULL, ""),
+        (StepName::Refresh, NEVER_OLD, ""),
+        (StepName::Refresh, NO_TRIM, ""),
+        (StepName::Trim, NO_TRIM, ""),
+        (StepName::Trim, FULL, ""),
+        (StepName::Trim, NEVER_OLD, HIDDEN),
+        (StepName::DiscardUnused, NEVER_OLD, ""),
+        (StepName::Overwrite, FULL, ""),
+        (StepName::Discard, NO_TRIM, ""),
+        (StepName::Format, FULL, ""),
     ];
-    for (rung, target, but) in idle {
-        let (_, findings) = reconditioned(target, but, rung);
-        let of = format!("{} on {target} {but}", rung.text());
+    for (step, target, but) in idle {
+        let (_, findings) = reconditioned(target, but, step);
+        let of = format!("{} on {target} {but}", step.text());
         assert!(!findings.verdicts.iter().any(credits), "{of}: {:#?}", findings.verdicts);
         assert!(!findings.tables.contains_key("steps"), "{of}: {:#?}", findings.tables["steps"]);
-        let told = sentences(&findings).find(|sentence| sentence.contains("once it was told what is free"));
-        assert!(told.is_none() || (target != NO_TRIM && but != HIDDEN), "{of}: {told:?}");
-        let said = &findings.verdicts[0].claim;
-        assert!(said.contains("nothing to do") || said.contains("Nothing"), "{of}: {said}");
+        let credit = sentences(&findings).find(|sentence| sentence.contains("once it was told what is free"));
+        assert!(credit.is_none() || (target != NO_TRIM && but != HIDDEN), "{of}: {credit:?}");
+        let message = &findings.verdicts[0].claim;
+        assert!(message.contains("nothing to do") || message.contains("Nothing"), "{of}: {message}");
     }
 }
 
 #[test]
 fn a_step_without_effect_is_credited_with_nothing() {
-    for (rung, target, but) in [
-        (RungName::Trim, NEVER_OLD, DROPPED),
-        (RungName::Trim, AS_NEW, ""),
-        (RungName::Overwrite, AS_NEW, ""),
-        (RungName::OverwriteAll, AS_NEW, ""),
-        (RungName::Discard, AS_NEW, ""),
+    for (step, target, but) in [
+        (StepName::Trim, NEVER_OLD, DROPPED),
+        (StepName::Trim, AS_NEW, ""),
+        (StepName::Overwrite, AS_NEW, ""),
+        (StepName::OverwriteAll, AS_NEW, ""),
+        (StepName::Discard, AS_NEW, ""),
     ] {
-        let (_, findings) = reconditioned(target, but, rung);
-        let of = format!("{} on {target} {but}", rung.text());
+        let (_, findings) = reconditioned(target, but, step);
+        let of = format!("{} on {target} {but}", step.text());
         for verdict in findings.verdicts.iter().filter(|verdict| credits(verdict)) {
             let low = verdict.estimate.as_ref().map(|estimate| estimate.low);
             assert!(low.is_some_and(|low| low > 1.0), "{of}: {verdict:#?}");
@@ -154,7 +154,7 @@ fn a_step_without_effect_is_credited_with_nothing() {
 
 #[test]
 fn a_step_that_helps_is_credited_with_what_it_did() {
-    let (_, findings) = reconditioned("sim:d.toml?state=used&fill=1&deleted=0.9", "", RungName::Trim);
+    let (_, findings) = reconditioned("sim:d.toml?state=used&fill=1&deleted=0.9", "", StepName::Trim);
     let first = &findings.verdicts[0];
     assert!(credits(first) && first.estimate.as_ref().unwrap().low > 1.0, "{first:#?}");
     assert!(findings.tables["steps"][0]["bytes"].as_u64().unwrap() > 0);

@@ -1,13 +1,13 @@
 //! What a replay asks for and says, tried on records whose every number is known beforehand.
 
 use likenew_core::drive::{Identity, Kind};
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::Op;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::recorded::ReplayPace;
 use likenew_core::recorder::Stop;
-use likenew_core::rehearsal::Rehearsal;
-use likenew_core::replayed::{Both, ReplayStream, ReplayTally, Replayed};
+use likenew_core::replay_record::{ReplayPair, ReplayRecord, ReplayStream, ReplayTally};
+use likenew_core::replay_spec::ReplayTiming;
 use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::tally::Latencies;
 use likenew_core::target::{Clock, Geometry};
@@ -76,97 +76,113 @@ fn replay(options: ReplayOptions) -> Replay {
 }
 
 /// A pass of 100 I/Os of `make` that waited for so long here and there, and left late by so much of it.
-fn replayed(here: u64, there: u64, late: u64, held: u64) -> Replayed {
+fn replay_record(replay_latency: u64, recording_latency: u64, lateness: u64, throttled: u64) -> ReplayRecord {
     let latencies = |each: u64| {
         let mut latencies = Latencies::default();
         latencies.record_n(Nanos(each), 100);
         latencies
     };
-    let both = Both { here_ns: here, there_ns: there };
-    Replayed {
+    let both = ReplayPair { replayed_ns: replay_latency, recorded_ns: recording_latency };
+    ReplayRecord {
         ios: 100,
-        left_out: 0,
-        fitted: 0,
+        skips: 0,
+        remapped_ios: 0,
         tallies: vec![ReplayTally {
             stream: 1,
             op: Op::Read,
             ios: 100,
             bytes: 100 << 12,
-            latency_ns_sum: here,
-            paired: if there > 0 { 100 } else { 0 },
-            waiting: if there > 0 { both } else { Both::default() },
+            latency_ns_sum: replay_latency,
+            paired: if recording_latency > 0 { 100 } else { 0 },
+            waiting: if recording_latency > 0 { both } else { ReplayPair::default() },
         }],
         streams: vec![ReplayStream { stream: 1, busy: both }],
         busy: both,
-        awaited: both,
-        here: latencies(here / 100),
-        there: if there > 0 { latencies(there / 100) } else { Latencies::default() },
-        elapsed_there: Nanos::from_secs(10),
-        day_here: Windows::new(1_000_000_000),
-        day_there: Windows::new(1_000_000_000),
-        late: latencies(late / 100),
-        late_ns_sum: late,
-        held_ns_sum: held,
+        blocking: both,
+        replay_latency: latencies(replay_latency / 100),
+        recording_latency: if recording_latency > 0 {
+            latencies(recording_latency / 100)
+        } else {
+            Latencies::default()
+        },
+        recorded_elapsed: Nanos::from_secs(10),
+        replayed_windows: Windows::new(1_000_000_000),
+        recorded_windows: Windows::new(1_000_000_000),
+        lateness: latencies(lateness / 100),
+        lateness_ns_sum: lateness,
+        throttled_ns_sum: throttled,
         longest: Vec::new(),
     }
 }
 
 /// Runs a replay to its end as if its passes had come to this.
-fn judged(options: ReplayOptions, passes: &[Replayed], clock: Clock) -> Findings {
+fn judged(options: ReplayOptions, passes: &[ReplayRecord], clock: Clock) -> Findings {
     let procedure = replay(ReplayOptions { passes: passes.len() as u32, ..options });
     let mut evidence = evidence(1 << 30, true);
     evidence.geometry.clock = clock;
     let mut left = passes.iter();
     while let Step::Run(workload) = procedure.next(&evidence).unwrap() {
-        let prepares = workload.recorded.as_ref().unwrap().pace == ReplayPace::Prepare;
+        let prepares = workload.replay_spec.as_ref().unwrap().timing == ReplayTiming::Prepare;
         let mut segment: Segment =
             SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
-        segment.ended = Nanos::from_secs(5);
-        segment.replayed = if prepares { None } else { left.next().cloned() };
+        segment.ended_at = Nanos::from_secs(5);
+        segment.replay_record = if prepares { None } else { left.next().cloned() };
         evidence.segments.push(segment);
     }
     procedure.judge(&evidence)
 }
 
-fn says(passes: &[Replayed]) -> Option<Standing> {
+fn conclusion(passes: &[ReplayRecord]) -> Option<Standing> {
     standing(&judged(options(), passes, Clock::Virtual), CLAIM)
 }
 
 #[test]
 fn less_waiting_is_a_faster_day_and_more_a_slower_one() {
-    assert_eq!(says(&[replayed(10 * MS, 100 * MS, 0, 0)]), Some(Standing::Holds));
-    assert_eq!(says(&[replayed(200 * MS, 100 * MS, 0, 0)]), Some(Standing::Fails));
-    assert_eq!(says(&[replayed(98 * MS, 100 * MS, 0, 0)]), Some(Standing::Undecided), "within 5 %");
-    assert_eq!(says(&[replayed(98 * MS, 0, 0, 0)]), Some(Standing::Undecided), "nothing to compare with");
+    assert_eq!(conclusion(&[replay_record(10 * MS, 100 * MS, 0, 0)]), Some(Standing::Holds));
+    assert_eq!(conclusion(&[replay_record(200 * MS, 100 * MS, 0, 0)]), Some(Standing::Fails));
+    assert_eq!(
+        conclusion(&[replay_record(98 * MS, 100 * MS, 0, 0)]),
+        Some(Standing::Undecided),
+        "within 5 %"
+    );
+    assert_eq!(
+        conclusion(&[replay_record(98 * MS, 0, 0, 0)]),
+        Some(Standing::Undecided),
+        "nothing to compare with"
+    );
 }
 
 #[test]
 fn several_passes_decide_by_their_interval() {
-    let agree = [97, 98, 98, 97].map(|here| replayed(here * MS, 100 * MS, 0, 0));
-    assert_eq!(says(&agree), Some(Standing::Holds), "2 to 3 % each time");
-    let differ = [60, 140, 80, 110].map(|here| replayed(here * MS, 100 * MS, 0, 0));
-    assert_eq!(says(&differ), Some(Standing::Undecided));
+    let agree = [97, 98, 98, 97].map(|here| replay_record(here * MS, 100 * MS, 0, 0));
+    assert_eq!(conclusion(&agree), Some(Standing::Holds), "2 to 3 % each time");
+    let differ = [60, 140, 80, 110].map(|here| replay_record(here * MS, 100 * MS, 0, 0));
+    assert_eq!(conclusion(&differ), Some(Standing::Undecided));
     let findings = judged(options(), &agree, Clock::Virtual);
-    assert_eq!(findings.tables["day"].len(), 4);
+    assert_eq!(findings.tables["summary"].len(), 4);
     let estimate = findings.verdicts[0].estimate.as_ref().unwrap();
     assert!(estimate.low < 2.5 && 2.5 < estimate.high && estimate.unit == "%", "{estimate:?}");
 }
 
 #[test]
 fn a_replay_that_was_late_itself_makes_no_drive_slow() {
-    let says = |late, held| {
-        let findings = judged(options(), &[replayed(200 * MS, 100 * MS, late, held)], Clock::Wall);
+    let conclusion = |late, held| {
+        let findings = judged(options(), &[replay_record(200 * MS, 100 * MS, late, held)], Clock::Wall);
         (standing(&findings, CLAIM), standing(&findings, "left when they were due"))
     };
-    assert_eq!(says(0, 0), (Some(Standing::Fails), Some(Standing::Holds)));
-    assert_eq!(says(120 * MS, 0), (Some(Standing::Undecided), Some(Standing::Fails)));
-    assert_eq!(says(120 * MS, 120 * MS), (Some(Standing::Fails), Some(Standing::Holds)), "the drive's doing");
+    assert_eq!(conclusion(0, 0), (Some(Standing::Fails), Some(Standing::Holds)));
+    assert_eq!(conclusion(120 * MS, 0), (Some(Standing::Undecided), Some(Standing::Fails)));
+    assert_eq!(
+        conclusion(120 * MS, 120 * MS),
+        (Some(Standing::Fails), Some(Standing::Holds)),
+        "the drive's doing"
+    );
 }
 
 #[test]
 fn as_fast_as_it_goes_busy_time_decides() {
-    let mut pass = replayed(500 * MS, 100 * MS, 0, 0);
-    pass.busy = Both { here_ns: 20 * MS, there_ns: 100 * MS };
+    let mut pass = replay_record(500 * MS, 100 * MS, 0, 0);
+    pass.busy = ReplayPair { replayed_ns: 20 * MS, recorded_ns: 100 * MS };
     let fast = ReplayOptions { mode: ReplayMode::Fast, ..options() };
     let findings = judged(fast, &[pass], Clock::Virtual);
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
@@ -175,7 +191,7 @@ fn as_fast_as_it_goes_busy_time_decides() {
 
 #[test]
 fn tables_say_who_saved_what() {
-    let findings = judged(options(), &[replayed(25 * MS, 100 * MS, 0, 0)], Clock::Virtual);
+    let findings = judged(options(), &[replay_record(25 * MS, 100 * MS, 0, 0)], Clock::Virtual);
     let row = &findings.tables["applications"][0];
     assert_eq!((&row["application"], &row["saved_percent"]), (&"make".into(), &75.0.into()));
     assert_eq!((&row["waiting_ns"], &row["recorded_busy_ns"]), (&(25 * MS).into(), &(100 * MS).into()));
@@ -205,14 +221,14 @@ fn what_does_not_fit_is_named() {
 }
 
 #[test]
-fn a_rehearsal_says_what_is_written_and_how_long_it_takes() {
-    let rehearsal = Rehearsal::of(&replay(options()), &evidence(1 << 30, true)).unwrap();
+fn a_dry_run_says_what_is_written_and_how_long_it_takes() {
+    let dry_run = DryRun::plan(&replay(options()), &evidence(1 << 30, true)).unwrap();
     // What is touched once at most, and what the recording writes.
-    assert_eq!((rehearsal.workloads.len(), rehearsal.bytes_written), (2, (100 << 12) + (20 << 12)));
-    assert!(rehearsal.elapsed >= Nanos::from_secs(10) && rehearsal.elapsed < Nanos::from_secs(11));
+    assert_eq!((dry_run.workloads.len(), dry_run.bytes_written), (2, (100 << 12) + (20 << 12)));
+    assert!(dry_run.elapsed >= Nanos::from_secs(10) && dry_run.elapsed < Nanos::from_secs(11));
     let reads = ReplayOptions { reads_only: true, ..options() };
-    let rehearsal = Rehearsal::of(&replay(reads), &evidence(1 << 30, false)).unwrap();
-    assert_eq!((rehearsal.workloads.len(), rehearsal.bytes_written), (1, 0));
+    let dry_run = DryRun::plan(&replay(reads), &evidence(1 << 30, false)).unwrap();
+    assert_eq!((dry_run.workloads.len(), dry_run.bytes_written), (1, 0));
 }
 
 struct Listed(Vec<TraceIo>, [String; 3]);
@@ -245,11 +261,11 @@ fn a_summary_counts_what_there_is() {
     ];
     ios.reverse();
     let names = ["", "cc", "make"].map(String::from);
-    let found = TraceSummary::of(&mut Listed(ios, names), Some(Nanos::from_millis(500))).unwrap();
+    let found = TraceSummary::read(&mut Listed(ios, names), Some(Nanos::from_millis(500))).unwrap();
     assert_eq!((found.reads, found.writes, found.trims, found.flushes, found.ends), (1, 1, 1, 1, 3));
     assert_eq!((found.read_bytes, found.written_bytes, found.longest_bytes), (4096, 65_536, 65_536));
     assert_eq!(found.extent_bytes, (1 << 20) + (1 << 30));
-    assert_eq!((found.elapsed, found.cut), (Nanos::from_millis(2050), Nanos::from_millis(1500)));
+    assert_eq!((found.elapsed, found.idle_cut), (Nanos::from_millis(2050), Nanos::from_millis(1500)));
     assert_eq!(found.pauses, Nanos::from_millis(2000 + 9));
     assert_eq!(found.applications, ["make", "cc"], "most first");
 }

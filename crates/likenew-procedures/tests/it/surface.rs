@@ -1,12 +1,12 @@
 //! What surface says of drives whose tracks, arm and weak places are known.
 
-use crate::played_disk::{
-    CAPACITY, COMMAND_NS, FULL_NS, GIB, Played, TRACK_NS, TURN_NS, disk_speed, zoned_speed,
+use crate::replay_disk::{
+    CAPACITY, COMMAND_NS, FULL_NS, GIB, ReplayDisk, TRACK_NS, TURN_NS, disk_speed, zoned_speed,
 };
-use crate::support::{Course, evidence, play, standing, steady};
+use crate::support::{SpeedPattern, evidence, play, standing, steady};
 use likenew_core::drive::Kind;
+use likenew_core::dry_run::DryRun;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
 use likenew_procedures::surface::{Surface, SurfaceOptions};
@@ -16,41 +16,41 @@ fn options() -> SurfaceOptions {
     SurfaceOptions { probes: 0, burst: 0, ..SurfaceOptions::default() }
 }
 
-fn run(options: &SurfaceOptions, played: &mut Played) -> Evidence {
+fn run(options: &SurfaceOptions, played: &mut ReplayDisk) -> Evidence {
     let surface = Surface::new(options.clone()).unwrap();
     let mut evidence = evidence(CAPACITY, true);
     let mut now = Nanos::ZERO;
     while let Step::Run(workload) = surface.next(&evidence).unwrap() {
         assert_eq!(workload.check(&evidence.geometry), Ok(()));
         let segment = played.run(&workload, now);
-        now = segment.ended;
+        now = segment.ended_at;
         evidence.segments.push(segment);
     }
     evidence
 }
 
-fn findings(options: SurfaceOptions, mut played: Played) -> Findings {
+fn findings(options: SurfaceOptions, mut played: ReplayDisk) -> Findings {
     let evidence = run(&options, &mut played);
     Surface::new(options).unwrap().judge(&evidence)
 }
 
-fn figure(findings: &Findings, name: &str) -> [f64; 3] {
-    let row = findings.tables["access"].iter().find(|row| row["figure"] == name);
+fn metric(findings: &Findings, name: &str) -> [f64; 3] {
+    let row = findings.tables["access"].iter().find(|row| row["metric"] == name);
     let row = row.unwrap_or_else(|| panic!("no {name} in {:?}", findings.tables["access"]));
     ["value", "value_low", "value_high"].map(|key| row[key].as_f64().unwrap_or(f64::NAN))
 }
 
 #[test]
-fn a_disk_falls_and_its_arm_and_turn_are_told() {
-    let findings = findings(SurfaceOptions::default(), Played::new(disk_speed, true, 1));
+fn a_disk_falls_and_its_arm_and_turn_are_reported() {
+    let findings = findings(SurfaceOptions::default(), ReplayDisk::new(disk_speed, true, 1));
     assert_eq!(standing(&findings, "The speed falls from 114 MB/s"), Some(Standing::Holds));
     assert_eq!(standing(&findings, "The longer the way"), Some(Standing::Holds));
     assert_eq!(standing(&findings, "No place is much slower"), Some(Standing::Holds));
     assert!(!findings.found_problem() && findings.tables["zones"].is_empty(), "it falls smoothly");
     assert_eq!(findings.tables["curve"].len(), 100);
     let turns = findings.verdicts.iter().find(|verdict| verdict.claim.starts_with("It turns")).unwrap();
-    assert!(turns.because.iter().any(|said| said.contains("only 7200 rpm")), "{turns:?}");
-    let command = figure(&findings, "command without the arm")[0];
+    assert!(turns.evidence.iter().any(|message| message.contains("only 7200 rpm")), "{turns:?}");
+    let command = metric(&findings, "command without the arm")[0];
     assert!((command / 3.1e5 - 1.0).abs() < 0.01, "{command}");
     assert_eq!(findings.series["access_by_distance"].lines[0].points.len(), 999);
 }
@@ -68,9 +68,9 @@ fn the_intervals_of_arm_and_turn_hold_what_is_true() {
     let mut held = [0; 5];
     for seed in 0..40 {
         let options = SurfaceOptions { points: 20, ..SurfaceOptions::default() };
-        let findings = findings(options, Played::new(disk_speed, true, seed * 77));
+        let findings = findings(options, ReplayDisk::new(disk_speed, true, seed * 77));
         for (held, (name, truth)) in held.iter_mut().zip(truth) {
-            let [_, low, high] = figure(&findings, name);
+            let [_, low, high] = metric(&findings, name);
             *held += u32::from((low..=high).contains(&truth));
         }
     }
@@ -80,7 +80,7 @@ fn the_intervals_of_arm_and_turn_hold_what_is_true() {
 #[test]
 fn plateaus_are_zones_with_their_addresses() {
     let options = SurfaceOptions { points: 1000, ..options() };
-    let findings = findings(options, Played::new(zoned_speed, true, 1));
+    let findings = findings(options, ReplayDisk::new(zoned_speed, true, 1));
     let zones = &findings.tables["zones"];
     assert_eq!(zones.len(), 16, "{zones:?}");
     for (index, zone) in zones.iter().enumerate() {
@@ -97,11 +97,11 @@ fn plateaus_are_zones_with_their_addresses() {
 
 #[test]
 fn flash_is_flat_and_distance_does_not_matter() {
-    let findings = findings(SurfaceOptions::default(), Played::new(|_| 250e6, false, 5));
+    let findings = findings(SurfaceOptions::default(), ReplayDisk::new(|_| 250e6, false, 5));
     assert_eq!(standing(&findings, "The start reads as fast as the end"), Some(Standing::Holds));
     assert_eq!(standing(&findings, "Distance does not matter"), Some(Standing::Holds));
     assert!(findings.tables["zones"].is_empty());
-    assert!(!findings.tables["access"].iter().any(|row| row["figure"] == "rotational speed"));
+    assert!(!findings.tables["access"].iter().any(|row| row["metric"] == "rotational speed"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn equal_points_are_even_and_a_pause_is_a_hiccup() {
     let mean = even.verdicts[0].estimate.clone().unwrap();
     assert!((mean.value / 250e6 - 1.0).abs() < 1e-6 && mean.low <= mean.value && mean.value <= mean.high);
     let pause = Nanos::from_millis(700);
-    let paused = play(&surface, evidence(CAPACITY, true), |index, _| Course {
+    let paused = play(&surface, evidence(CAPACITY, true), |index, _| SpeedPattern {
         bytes_per_s: 250e6,
         pause: if index == 17 { pause } else { Nanos::ZERO },
     });
@@ -122,25 +122,25 @@ fn equal_points_are_even_and_a_pause_is_a_hiccup() {
 
 #[test]
 fn accesses_that_all_take_one_time_do_not_depend_on_distance() {
-    let mut played = Played::new(|_| 250e6, false, 5);
+    let mut played = ReplayDisk::new(|_| 250e6, false, 5);
     played.noise_ns = 0.0;
     let findings = findings(SurfaceOptions::default(), played);
     assert_eq!(standing(&findings, "Distance does not matter: an access takes"), Some(Standing::Holds));
 }
 
 #[test]
-fn a_slow_start_is_told() {
+fn a_slow_start_is_reported() {
     let speed = |offset: u64| if offset < CAPACITY / 2 { 150e6 } else { 250e6 };
-    let findings = findings(options(), Played::new(speed, false, 5));
+    let findings = findings(options(), ReplayDisk::new(speed, false, 5));
     assert_eq!(standing(&findings, "The start reads slower than the end"), Some(Standing::Holds));
     assert_eq!(findings.tables["zones"].len(), 2);
-    assert_eq!(findings.tables["weak_places"].len(), 0, "a step is no weak place");
+    assert_eq!(findings.tables["slow_regions"].len(), 0, "a step is no weak place");
 }
 
 /// The gibibyte from 50 on takes 200 ms more for each block, in these workloads.
-fn weak(in_workloads: fn(&str) -> bool) -> Played {
+fn weak(in_workloads: fn(&str) -> bool) -> ReplayDisk {
     let place = 50 * GIB..51 * GIB;
-    Played::new(disk_speed, true, 3)
+    ReplayDisk::new(disk_speed, true, 3)
         .slow(move |name, offset| if place.contains(&offset) && in_workloads(name) { 2e8 } else { 0.0 })
 }
 
@@ -149,7 +149,7 @@ fn a_place_that_is_slow_every_time_is_a_problem() {
     let findings = findings(options(), weak(|_| true));
     assert_eq!(standing(&findings, "One place is slow every time"), Some(Standing::Holds));
     assert!(findings.found_problem());
-    let place = &findings.tables["weak_places"][0];
+    let place = &findings.tables["slow_regions"][0];
     let (from, to) = (place["from_bytes"].as_u64().unwrap(), place["to_bytes"].as_u64().unwrap());
     assert!((50 * GIB..51 * GIB).contains(&from) && to - from <= 8 << 20, "{from}..{to}");
     assert_eq!(place["finding"], "weak");
@@ -161,7 +161,7 @@ fn a_place_that_was_slow_once_is_no_problem() {
     let findings = findings(options(), weak(|name| !name.contains("again")));
     assert_eq!(standing(&findings, "One place was slow once"), Some(Standing::Holds));
     assert!(!findings.found_problem());
-    assert_eq!(findings.tables["weak_places"][0]["finding"], "hiccup");
+    assert_eq!(findings.tables["slow_regions"][0]["finding"], "hiccup");
 }
 
 #[test]
@@ -179,11 +179,11 @@ fn a_place_that_wavers_or_is_not_read_again_is_undecided() {
 fn the_whole_finds_one_slow_megabyte() {
     const PLACE: u64 = 3 * (1 << 30) + (17 << 20);
     let options = SurfaceOptions { whole: true, span: Some(8 * GIB), points: 10, ..options() };
-    let played = Played::new(|_| 250e6, false, 3)
+    let played = ReplayDisk::new(|_| 250e6, false, 3)
         .slow(|_, offset| if (PLACE..PLACE + (1 << 20)).contains(&offset) { 3e8 } else { 0.0 });
     let findings = findings(options, played);
     assert!(findings.found_problem());
-    let place = &findings.tables["weak_places"][0];
+    let place = &findings.tables["slow_regions"][0];
     assert_eq!(
         (place["from_bytes"].as_u64(), place["to_bytes"].as_u64()),
         (Some(PLACE), Some(PLACE + (1 << 20)))
@@ -192,11 +192,11 @@ fn the_whole_finds_one_slow_megabyte() {
 
 #[test]
 fn an_unreadable_place_has_an_address() {
-    let mut played = Played::new(disk_speed, true, 3);
+    let mut played = ReplayDisk::new(disk_speed, true, 3);
     played.bad = 50 * GIB..51 * GIB;
     let findings = findings(options(), played);
     assert_eq!(standing(&findings, "The drive failed 8"), Some(Standing::Holds));
-    let place = &findings.tables["weak_places"][0];
+    let place = &findings.tables["slow_regions"][0];
     assert_eq!(place["finding"], "unreadable");
     assert!((50 * GIB..51 * GIB).contains(&place["from_bytes"].as_u64().unwrap()));
     assert_eq!(
@@ -209,7 +209,7 @@ fn an_unreadable_place_has_an_address() {
 #[test]
 fn little_decides_nothing() {
     let options = SurfaceOptions { points: 4, probes: 15, ..SurfaceOptions::default() };
-    let findings = findings(options, Played::new(|_| 250e6, false, 3));
+    let findings = findings(options, ReplayDisk::new(|_| 250e6, false, 3));
     for claim in ["Distance does not matter", "No place is much slower"] {
         assert_eq!(standing(&findings, claim), Some(Standing::Undecided), "{claim}");
     }
@@ -229,18 +229,18 @@ fn a_run_that_stops_anywhere_is_judged_and_goes_on_where_it_stopped() {
         let findings = surface.judge(&part);
         assert_eq!(findings.tables["curve"].len(), count.min(13));
     }
-    assert_eq!(surface.next(&whole).unwrap(), Step::Enough);
+    assert_eq!(surface.next(&whole).unwrap(), Step::Done);
 }
 
 #[test]
 fn a_folder_is_written_first_and_nothing_else_is() {
     let surface = Surface::new(SurfaceOptions { span: Some(GIB), ..SurfaceOptions::default() }).unwrap();
     let mut evidence = evidence(GIB, true);
-    assert_eq!(Rehearsal::of(&surface, &evidence).unwrap().bytes_written, 0);
+    assert_eq!(DryRun::plan(&surface, &evidence).unwrap().bytes_written, 0);
     evidence.identity.kind = Kind::Folder;
-    let rehearsal = Rehearsal::of(&surface, &evidence).unwrap();
-    assert_eq!((rehearsal.workloads[0].name.as_str(), rehearsal.bytes_written), ("prepare", GIB));
-    assert!(rehearsal.ends);
+    let dry_run = DryRun::plan(&surface, &evidence).unwrap();
+    assert_eq!((dry_run.workloads[0].name.as_str(), dry_run.bytes_written), ("prepare", GIB));
+    assert!(dry_run.is_finite);
     assert_eq!(surface.layout().file_bytes, GIB);
 }
 
@@ -262,8 +262,8 @@ fn what_does_not_fit_is_refused_by_name() {
         (SurfaceOptions { retests: 3, ..usual() }, "retests"),
         (SurfaceOptions { time: Nanos::ZERO, ..usual() }, "time"),
     ] {
-        let said = Surface::new(options).err().unwrap();
-        assert!(said.starts_with(word), "{said}");
+        let message = Surface::new(options).err().unwrap();
+        assert!(message.starts_with(word), "{message}");
     }
     let surface = |options: SurfaceOptions| Surface::new(options).unwrap();
     let on = |options: SurfaceOptions, capacity: u64, writable: bool| {
@@ -289,11 +289,11 @@ proptest! {
         whole in any::<bool>(),
     ) {
         let options = SurfaceOptions { points, whole, span: Some(GIB), probes: 50, ..SurfaceOptions::default() };
-        let played = Played::new(disk_speed, true, seed)
+        let played = ReplayDisk::new(disk_speed, true, seed)
             .slow(move |_, offset| extras[(offset >> 24) as usize % extras.len()]);
         let findings = findings(options, played);
         prop_assert_eq!(findings.tables["curve"].len(), points as usize);
-        for place in &findings.tables["weak_places"] {
+        for place in &findings.tables["slow_regions"] {
             let (from, to) = (place["from_bytes"].as_u64().unwrap(), place["to_bytes"].as_u64().unwrap());
             prop_assert!(from < to && to <= GIB);
         }

@@ -1,10 +1,11 @@
 //! What was looked at, judged: each outcome has its verdict.
 
 use crate::support::{evidence, play, segment, standing, steady};
-use likenew_core::look::{Look, Seen, Sight};
+use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::trim::{
-    Allocated, Claims, Content, Layer, Means, ReadBack, ReadBackSeen, ReadsAs, Sent, TrimPath,
+    AllocationChange, Content, Layer, ReadBack, ReadBackResult, ReadsAs, TrimCapabilities, TrimMethod,
+    TrimPath, TrimReport,
 };
 use likenew_core::units::Nanos;
 use likenew_core::verdict::{Findings, Standing};
@@ -25,7 +26,7 @@ fn layer(name: &str, passes: Option<bool>, remedy: Option<&str>) -> Layer {
         passes,
         discard_max_bytes: None,
         granularity_bytes: None,
-        evidence: "because".into(),
+        evidence: "evidence".into(),
         remedy: remedy.map(str::to_owned),
     }
 }
@@ -33,23 +34,23 @@ fn layer(name: &str, passes: Option<bool>, remedy: Option<&str>) -> Layer {
 fn path(passes: Option<bool>) -> TrimPath {
     TrimPath {
         layers: vec![layer("/mnt", Some(true), None), layer("dm-0", passes, Some("allow it"))],
-        at_once: Some(true),
+        immediate: Some(true),
         rotates: Some(false),
         medium_bytes: Some(128 * MIB),
     }
 }
 
-fn claims(trims: bool, reads_as: ReadsAs) -> Claims {
-    Claims { trims: Some(trims), reads_as: Some(reads_as), evidence: "it says so".into() }
+fn claims(trims: bool, reads_as: ReadsAs) -> TrimCapabilities {
+    TrimCapabilities { trims: Some(trims), reads_as: Some(reads_as), evidence: "it says so".into() }
 }
 
-fn sent() -> Sent {
-    Sent {
-        means: Means::Fitrim,
+fn sent() -> TrimReport {
+    TrimReport {
+        means: TrimMethod::Fitrim,
         bytes: 4 * MIB,
         accepted_bytes: Some(4 * MIB),
-        took: Nanos(1000),
-        ..Sent::default()
+        elapsed: Nanos(1000),
+        ..TrimReport::default()
     }
 }
 
@@ -60,46 +61,46 @@ fn all(change: impl Fn(&mut Content) -> &mut u64) -> Option<Content> {
     Some(content)
 }
 
-fn old() -> ReadBackSeen {
+fn old() -> ReadBackResult {
     let pattern = || all(|content| &mut content.pattern_bytes);
-    ReadBackSeen {
+    ReadBackResult {
         bytes_written: 8 * MIB,
         sent: sent(),
-        written: pattern(),
-        released: pattern(),
-        later: pattern(),
-        kept: pattern(),
+        before_release: pattern(),
+        released_half: pattern(),
+        released_half_later: pattern(),
+        kept_half: pattern(),
         probes_kept_ns: vec![100, 104, 96, 102, 99, 101, 100, 103],
         probes_released_ns: vec![101, 99, 103, 98, 100, 102, 97, 101],
-        ..ReadBackSeen::default()
+        ..ReadBackResult::default()
     }
 }
 
 /// Answers the looks of a procedure with these, and lets its random writes go at these speeds with and without.
-fn judged(options: TrimOptions, looks: [Seen; 3], speeds: [f64; 2]) -> (Evidence, Findings) {
+fn judged(options: TrimOptions, probes: [ProbeResult; 3], speeds: [f64; 2]) -> (Evidence, Findings) {
     let procedure = Trim::new(options).unwrap();
     let mut evidence = evidence(128 * MIB, true);
-    let path = looks[0].clone();
-    let mut looks = looks.into_iter();
+    let path = probes[0].clone();
+    let mut probes = probes.into_iter();
     let mut now = Nanos::ZERO;
     loop {
         match procedure.next(&evidence).unwrap() {
-            Step::Enough => break,
-            Step::Look(look) => {
-                let seen = match &look {
-                    Look::Release { .. } => Seen::Released(sent()),
-                    Look::TrimPath if evidence.sights.len() == 3 => path.clone(),
-                    _ => looks.next().expect("the ladder has three looks"),
+            Step::Done => break,
+            Step::Probe(probe) => {
+                let result = match &probe {
+                    Probe::Release { .. } => ProbeResult::Released(sent()),
+                    Probe::TrimPath if evidence.observations.len() == 3 => path.clone(),
+                    _ => probes.next().expect("the ladder has three looks"),
                 };
                 let after = evidence.segments.len();
-                let (began, ended) = (now, now);
-                evidence.sights.push(Sight {
-                    look,
-                    seen,
+                let (started_at, ended_at) = (now, now);
+                evidence.observations.push(Observation {
+                    probe,
+                    result,
                     after,
-                    began,
-                    ended,
-                    after_break: false,
+                    started_at,
+                    ended_at,
+                    after_interruption: false,
                     accounting: None,
                 });
             }
@@ -111,7 +112,7 @@ fn judged(options: TrimOptions, looks: [Seen; 3], speeds: [f64; 2]) -> (Evidence
                 // A little scatter, as of any drive.
                 let speed = speed * (1.0 + 0.002 * (evidence.segments.len() % 3) as f64);
                 let segment = segment(&workload, now, &steady(speed));
-                now = segment.ended;
+                now = segment.ended_at;
                 evidence.segments.push(segment);
             }
         }
@@ -120,26 +121,26 @@ fn judged(options: TrimOptions, looks: [Seen; 3], speeds: [f64; 2]) -> (Evidence
     (evidence, findings)
 }
 
-fn read_back(seen: ReadBackSeen) -> [Seen; 3] {
-    let claims = Seen::TrimClaims(claims(true, ReadsAs::Anything));
-    [Seen::TrimPath(path(Some(true))), claims, Seen::TrimReadBack(Box::new(seen))]
+fn read_back(result: ReadBackResult) -> [ProbeResult; 3] {
+    let claims = ProbeResult::TrimClaims(claims(true, ReadsAs::Anything));
+    [ProbeResult::TrimPath(path(Some(true))), claims, ProbeResult::TrimReadBack(Box::new(result))]
 }
 
-fn rung<'a>(findings: &'a Findings, name: &str) -> Option<&'a likenew_core::verdict::Row> {
-    findings.tables["rungs"].iter().find(|row| row["rung"] == name)
+fn step<'a>(findings: &'a Findings, name: &str) -> Option<&'a likenew_core::verdict::Row> {
+    findings.tables["steps"].iter().find(|row| row["step"] == name)
 }
 
 #[test]
-fn a_layer_that_blocks_ends_the_ladder_and_is_named() {
-    let unused = || Seen::Unknown("not asked".into());
+fn a_layer_that_blocks_ends_the_steps_and_is_named() {
+    let unused = || ProbeResult::Unknown("not asked".into());
     let (evidence, findings) =
-        judged(options(), [Seen::TrimPath(path(Some(false))), unused(), unused()], [1e6; 2]);
-    assert_eq!((evidence.sights.len(), evidence.segments.len()), (1, 0));
+        judged(options(), [ProbeResult::TrimPath(path(Some(false))), unused(), unused()], [1e6; 2]);
+    assert_eq!((evidence.observations.len(), evidence.segments.len()), (1, 0));
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
     assert_eq!(standing(&findings, "TRIM ends at dm-0"), Some(Standing::Holds));
     assert!(findings.found_problem());
-    assert!(findings.verdicts[1].because[0].contains("allow it"), "{:?}", findings.verdicts);
-    let rows = &findings.tables["rungs"];
+    assert!(findings.verdicts[1].evidence[0].contains("allow it"), "{:?}", findings.verdicts);
+    let rows = &findings.tables["steps"];
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["decisive"], true);
     assert_eq!(findings.tables["layers"].len(), 2);
@@ -149,18 +150,18 @@ fn a_layer_that_blocks_ends_the_ladder_and_is_named() {
 fn a_disk_that_rotates_needs_none() {
     let mut path = path(Some(false));
     path.rotates = Some(true);
-    let unused = || Seen::Unknown("not asked".into());
-    let (_, findings) = judged(options(), [Seen::TrimPath(path), unused(), unused()], [1e6; 2]);
+    let unused = || ProbeResult::Unknown("not asked".into());
+    let (_, findings) = judged(options(), [ProbeResult::TrimPath(path), unused(), unused()], [1e6; 2]);
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
     assert!(!findings.found_problem());
 }
 
 #[test]
 fn a_drive_that_knows_none_is_not_sent_any() {
-    let none = Seen::TrimClaims(claims(false, ReadsAs::Anything));
-    let looks = [Seen::TrimPath(path(None)), none, Seen::Unknown("not asked".into())];
-    let (evidence, findings) = judged(TrimOptions { worth: true, ..options() }, looks, [1e6; 2]);
-    assert_eq!((evidence.sights.len(), evidence.segments.len()), (2, 0));
+    let none = ProbeResult::TrimClaims(claims(false, ReadsAs::Anything));
+    let probes = [ProbeResult::TrimPath(path(None)), none, ProbeResult::Unknown("not asked".into())];
+    let (evidence, findings) = judged(TrimOptions { worth: true, ..options() }, probes, [1e6; 2]);
+    assert_eq!((evidence.observations.len(), evidence.segments.len()), (2, 0));
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
     assert!(findings.found_problem());
 }
@@ -174,14 +175,17 @@ fn zeros_or_ones_prove_it_and_old_data_prove_nothing() {
         (all(|content| &mut content.other_bytes), Standing::Undecided),
         (all(|content| &mut content.taken_bytes), Standing::Undecided),
     ] {
-        let (_, findings) =
-            judged(options(), read_back(ReadBackSeen { released: content, later: None, ..old() }), [1e6; 2]);
+        let (_, findings) = judged(
+            options(),
+            read_back(ReadBackResult { released_half: content, released_half_later: None, ..old() }),
+            [1e6; 2],
+        );
         assert_eq!(standing(&findings, CLAIM), Some(expected), "{content:?}");
         assert!(!findings.found_problem());
-        let decisive = &rung(&findings, "read back").unwrap()["decisive"];
+        let decisive = &step(&findings, "read back").unwrap()["decisive"];
         assert_eq!(*decisive, expected == Standing::Holds);
     }
-    let zeros_later = ReadBackSeen { later: all(|content| &mut content.zero_bytes), ..old() };
+    let zeros_later = ReadBackResult { released_half_later: all(|content| &mut content.zero_bytes), ..old() };
     assert_eq!(
         standing(&judged(options(), read_back(zeros_later), [1e6; 2]).1, CLAIM),
         Some(Standing::Holds)
@@ -189,19 +193,22 @@ fn zeros_or_ones_prove_it_and_old_data_prove_nothing() {
 }
 
 #[test]
-fn a_promise_of_zeros_that_is_broken_is_a_problem() {
-    let mut looks = read_back(old());
-    looks[1] = Seen::TrimClaims(claims(true, ReadsAs::Zeros));
-    let (_, findings) = judged(options(), looks.clone(), [1e6; 2]);
+fn a_claim_of_zeros_that_is_broken_is_a_problem() {
+    let mut probes = read_back(old());
+    probes[1] = ProbeResult::TrimClaims(claims(true, ReadsAs::Zeros));
+    let (_, findings) = judged(options(), probes.clone(), [1e6; 2]);
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
     assert!(findings.found_problem());
-    let refused = Sent { refused: Some("it takes root".into()), ..Sent::default() };
-    looks[2] = Seen::TrimReadBack(Box::new(ReadBackSeen { sent: refused, ..old() }));
-    let (_, findings) = judged(TrimOptions { worth: true, ..options() }, looks, [1e6; 2]);
+    let refused = TrimReport { refusal: Some("it takes root".into()), ..TrimReport::default() };
+    probes[2] = ProbeResult::TrimReadBack(Box::new(ReadBackResult { sent: refused, ..old() }));
+    let (_, findings) = judged(TrimOptions { worth: true, ..options() }, probes, [1e6; 2]);
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided), "what was not sent breaks no promise");
     assert_eq!(standing(&findings, WORTH), Some(Standing::Undecided));
     assert!(
-        findings.verdicts.iter().any(|verdict| verdict.because.iter().any(|why| why.contains("takes root")))
+        findings
+            .verdicts
+            .iter()
+            .any(|verdict| verdict.evidence.iter().any(|reason| reason.contains("takes root")))
     );
 }
 
@@ -209,24 +216,25 @@ fn a_promise_of_zeros_that_is_broken_is_a_problem() {
 fn timing_and_accounting_prove_it_without_a_byte() {
     // One of them late, as on any machine.
     let fast = vec![50, 52, 49, 51, 50, 9000, 51, 50, 49, 50, 52, 51];
-    let silent = ReadBackSeen {
-        written: None,
-        released: None,
-        later: None,
-        kept: None,
-        not_read: Some("why".into()),
+    let silent = ReadBackResult {
+        before_release: None,
+        released_half: None,
+        released_half_later: None,
+        kept_half: None,
+        read_error: Some("why".into()),
         ..old()
     };
-    let timed = ReadBackSeen { probes_released_ns: fast, ..silent.clone() };
+    let timed = ReadBackResult { probes_released_ns: fast, ..silent.clone() };
     let (_, findings) = judged(options(), read_back(timed), [1e6; 2]);
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
-    assert!(rung(&findings, "timing").unwrap()["answer"].as_str().unwrap().starts_with("yes"));
+    assert!(step(&findings, "timing").unwrap()["answer"].as_str().unwrap().starts_with("yes"));
     for (after_bytes, expected) in [(10 * MIB, Standing::Holds), (13 * MIB, Standing::Undecided)] {
-        let allocated = Some(Allocated { before_bytes: 14 * MIB, after_bytes, source: "somebody".into() });
-        let counted = ReadBackSeen { allocated, ..silent.clone() };
+        let allocated =
+            Some(AllocationChange { before_bytes: 14 * MIB, after_bytes, source: "somebody".into() });
+        let counted = ReadBackResult { allocated, ..silent.clone() };
         assert_eq!(standing(&judged(options(), read_back(counted), [1e6; 2]).1, CLAIM), Some(expected));
     }
-    let few = ReadBackSeen { probes_kept_ns: vec![100], probes_released_ns: vec![10], ..silent };
+    let few = ReadBackResult { probes_kept_ns: vec![100], probes_released_ns: vec![10], ..silent };
     assert_eq!(standing(&judged(options(), read_back(few), [1e6; 2]).1, CLAIM), Some(Standing::Undecided));
 }
 
@@ -239,9 +247,9 @@ fn the_effect_decides_where_the_drive_keeps_silent() {
     assert_eq!(standing(&findings, WORTH), Some(Standing::Holds));
     let estimate = findings.verdicts.iter().find_map(|verdict| verdict.estimate.clone()).unwrap();
     assert!(estimate.low < 1.5 && 1.5 < estimate.high && estimate.high < 1.6, "{estimate:?}");
-    assert_eq!(findings.tables["worth"][0]["given_up_bytes"], 32 * MIB);
+    assert_eq!(findings.tables["worth"][0]["freed_bytes"], 32 * MIB);
     assert_eq!(findings.tables["worth_passes"].len(), 8);
-    assert_eq!(evidence.sights.len(), 4 + 2);
+    assert_eq!(evidence.observations.len(), 4 + 2);
     // A quarter of the drive was given up, and it made no difference.
     let (_, findings) = judged(worth(64 * MIB), read_back(old()), [20e6, 20e6]);
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
@@ -260,31 +268,32 @@ fn what_was_kept_and_has_changed_is_a_problem() {
     let mut content = all(|content| &mut content.pattern_bytes).unwrap();
     (content.pattern_bytes, content.zero_bytes) = (3 * MIB, MIB);
     let zeros = all(|content| &mut content.zero_bytes);
-    let seen = ReadBackSeen { kept: Some(content), released: zeros, later: None, ..old() };
-    let (_, findings) = judged(options(), read_back(seen), [1e6; 2]);
+    let result =
+        ReadBackResult { kept_half: Some(content), released_half: zeros, released_half_later: None, ..old() };
+    let (_, findings) = judged(options(), read_back(result), [1e6; 2]);
     assert_eq!(standing(&findings, "TRIM changed data beside"), Some(Standing::Holds));
     assert!(findings.found_problem());
 }
 
 #[test]
-fn what_may_only_be_read_is_only_looked_at() {
+fn what_may_only_be_read_is_only_inspected() {
     let procedure = Trim::new(TrimOptions { worth: false, ..options() }).unwrap();
     let mut evidence = evidence(MIB, false);
-    for seen in [Seen::TrimPath(path(Some(true))), Seen::Unknown("no claims".into())] {
-        let Step::Look(look) = procedure.next(&evidence).unwrap() else { panic!("a look comes first") };
-        assert!(!look.writes());
-        let (began, ended) = (Nanos::ZERO, Nanos::ZERO);
-        evidence.sights.push(Sight {
-            look,
-            seen,
+    for result in [ProbeResult::TrimPath(path(Some(true))), ProbeResult::Unknown("no claims".into())] {
+        let Step::Probe(probe) = procedure.next(&evidence).unwrap() else { panic!("a look comes first") };
+        assert!(!probe.writes());
+        let (started_at, ended_at) = (Nanos::ZERO, Nanos::ZERO);
+        evidence.observations.push(Observation {
+            probe,
+            result,
             after: 0,
-            began,
-            ended,
-            after_break: false,
+            started_at,
+            ended_at,
+            after_interruption: false,
             accounting: None,
         });
     }
-    assert_eq!(procedure.next(&evidence), Ok(Step::Enough));
+    assert_eq!(procedure.next(&evidence), Ok(Step::Done));
     let findings = procedure.judge(&evidence);
     assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided));
     assert!(findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("give a folder")));
@@ -312,5 +321,5 @@ fn nothing_at_all_is_undecided_and_nonsense_is_refused() {
     let text = toml::to_string(&TrimOptions::default()).unwrap();
     assert_eq!(toml::from_str::<TrimOptions>(&text).unwrap(), TrimOptions::default(), "{text}");
     let read_back = ReadBack { seed: 0, bytes: 1, wait: Nanos::ZERO, probes: 0, raw: true };
-    assert_eq!(Look::TrimReadBack(read_back).bytes_written(), 2);
+    assert_eq!(Probe::TrimReadBack(read_back).bytes_written(), 2);
 }

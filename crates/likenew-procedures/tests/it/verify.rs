@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use crate::support::{evidence, standing};
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::damage::Damage;
 use likenew_core::drive::Kind;
 use likenew_core::extents::{Extent, ExtentMap};
 use likenew_core::io::{DataClass, Op, Outcome};
-use likenew_core::look::{Seen, Sight};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
+use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorder::{Recorder as _, Stop};
 use likenew_core::sample::Sample;
@@ -65,7 +65,7 @@ impl Stick {
                         if let Some(label) = place.and_then(|place| self.sectors.get(&place)) {
                             label.stamp.fill(label.address, &mut sector);
                         }
-                        damage.as_mut().expect("reads are checked").look(stamp, address, &sector);
+                        damage.as_mut().expect("reads are checked").inspect(stamp, address, &sector);
                     }
                     _ => {}
                 }
@@ -95,13 +95,15 @@ fn ios(workload: &Workload) -> Vec<(u16, Op, u64, u32)> {
     let mut ios = Vec::new();
     for (index, stream) in workload.streams.iter().enumerate() {
         let Mix::Only(op) = stream.op else { unreachable!("{}", stream.op) };
-        let (length, range) = (u64::from(stream.size.max()), stream.place.region().resolve(u64::MAX, 512));
+        let (length, range) = (u64::from(stream.size.max()), stream.pattern.region().resolve(u64::MAX, 512));
         let (range, mut push) = (range.unwrap(), |offset: u64, end: u64| {
             ios.push((index as u16, op, offset, (end - offset).min(length) as u32));
         });
-        match stream.place {
+        match stream.pattern {
             _ if op == Op::Flush => {}
-            Place::Forward(_) => range.clone().step_by(length as usize).for_each(|at| push(at, range.end)),
+            AccessPattern::Sequential(_) => {
+                range.clone().step_by(length as usize).for_each(|at| push(at, range.end))
+            }
             _ => (0..workload.until.ops.unwrap()).for_each(|_| {
                 let at = range.start + random.random_range(0..(range.end - range.start) / length) * length;
                 push(at, range.end);
@@ -168,25 +170,25 @@ fn verify_folder(files: &mut Files, bytes: u64, tells: bool, options: VerifyOpti
                 let segment = files.stick.run_at(&workload, place);
                 evidence.segments.push(segment);
             }
-            Step::Look(look) => {
-                let seen = if tells {
-                    Seen::Extents(files.extents())
+            Step::Probe(probe) => {
+                let result = if tells {
+                    ProbeResult::Extents(files.extents())
                 } else {
-                    Seen::Unknown("it is served by a program".into())
+                    ProbeResult::Unknown("it is served by a program".into())
                 };
                 let after = evidence.segments.len();
-                let (began, ended) = (Nanos::ZERO, Nanos::ZERO);
-                evidence.sights.push(Sight {
-                    look,
-                    seen,
+                let (started_at, ended_at) = (Nanos::ZERO, Nanos::ZERO);
+                evidence.observations.push(Observation {
+                    probe,
+                    result,
                     after,
-                    began,
-                    ended,
-                    after_break: false,
+                    started_at,
+                    ended_at,
+                    after_interruption: false,
                     accounting: None,
                 });
             }
-            Step::Enough => break,
+            Step::Done => break,
         }
     }
     let findings = procedure.judge(&evidence);
@@ -229,7 +231,7 @@ fn a_folder_on_a_counterfeit_is_counted_byte_by_byte_and_a_wrap_is_the_devices()
 fn a_folder_on_a_sound_stick_asks_nothing_about_extents() {
     let mut files = Files::on(Stick::sound(64 * MIB), 1, 8 * MIB);
     let (evidence, findings) = verify_folder(&mut files, 8 * MIB, true, options());
-    assert!(evidence.sights.is_empty() && !findings.found_problem());
+    assert!(evidence.observations.is_empty() && !findings.found_problem());
     assert_eq!(capacity(&findings, "intact_bytes"), Some(8 * MIB));
 }
 
@@ -292,7 +294,7 @@ fn without_probes_everything_is_written_and_read_and_the_damage_is_exact() {
 }
 
 #[test]
-fn a_look_back_stops_early_where_there_are_no_probes() {
+fn a_read_back_stops_early_where_there_are_no_probes() {
     let (real, announced) = (2 * MIB, 64 * MIB);
     let looking = VerifyOptions { probes: 0, parts: 64, ..options() };
     for wrap in [real, announced] {

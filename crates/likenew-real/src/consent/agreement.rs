@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 
 use super::refusal;
 use crate::stable_id::StableId;
@@ -21,7 +21,7 @@ impl Agreement {
     ///
     /// # Errors
     /// A refusal that says what it is known by.
-    pub fn names(&self, path: &Path, id: &StableId) -> Result<(), Fault> {
+    pub fn names(&self, path: &Path, id: &StableId) -> Result<(), LabError> {
         if self.id == id.text {
             return Ok(());
         }

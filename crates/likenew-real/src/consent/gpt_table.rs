@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use gpt::GptConfig;
 use gpt::disk::LogicalBlockSize;
 
-use super::unused::{Table, read};
+use super::unused_space::{Table, read};
 
 /// Of an entry, in bytes. The standard allows multiples; no tool writes others.
 const ENTRY: u32 = 128;
@@ -22,8 +22,8 @@ const HEADER: usize = 92;
 
 /// What a header says, in blocks.
 struct RawHeader {
-    own: u64,
-    other: u64,
+    my_lba: u64,
+    alternate_lba: u64,
     usable: Range<u64>,
     entries_at: u64,
     entries: u32,
@@ -39,19 +39,26 @@ impl RawHeader {
         let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let usable = long(40)..long(48).checked_add(1)?;
         let (own, other, entries_at) = (long(24), long(32), long(72));
-        Some(Self { own, other, usable, entries_at, entries: short(80), entry_bytes: short(84) })
+        Some(Self {
+            my_lba: own,
+            alternate_lba: other,
+            usable,
+            entries_at,
+            entries: short(80),
+            entry_bytes: short(84),
+        })
     }
 
-    /// Where its entries are, in bytes. `at` is where it was found itself, `other` where its copy has to be.
-    fn entries(&self, at: u64, other: u64, block: u64) -> Result<Range<u64>, String> {
+    /// Where its entries are, in bytes. `at` is where it was found itself, `alternate_lba` where its copy has to be.
+    fn entries(&self, at: u64, alternate_lba: u64, block: u64) -> Result<Range<u64>, String> {
         if self.entry_bytes != ENTRY {
             return Err(format!("its entries have {} bytes, and only {ENTRY} are known", self.entry_bytes));
         }
         if self.entries > ENTRIES_MAX {
             return Err(format!("it has room for {} entries, and {ENTRIES_MAX} are the most", self.entries));
         }
-        let last = at.max(other);
-        if self.own != at || self.other != other {
+        let last = at.max(alternate_lba);
+        if self.my_lba != at || self.alternate_lba != alternate_lba {
             return Err("one of its two copies is not where the other says".to_owned());
         }
         let length = u64::from(self.entries) * u64::from(ENTRY);
@@ -72,14 +79,14 @@ impl RawHeader {
 ///
 /// # Errors
 /// Why nothing is said of it.
-pub(super) fn read_table(opened: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
+pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     let size = match block {
         512 => LogicalBlockSize::Lb512,
         4096 => LogicalBlockSize::Lb4096,
         other => return Err(format!("blocks of {other} bytes")),
     };
     let last = (bytes / block).checked_sub(1).filter(|last| *last > 2).ok_or("the disk is too small")?;
-    let piece = |range: Range<u64>| match read(opened, &range) {
+    let piece = |range: Range<u64>| match read(fd, &range) {
         Ok(bytes) => Ok((range.start, bytes)),
         Err(errno) => Err(errno.to_string()),
     };
@@ -108,7 +115,7 @@ pub(super) fn read_table(opened: &OwnedFd, block: u64, bytes: u64) -> Result<Tab
     });
     let partitions = partitions.collect::<Result<Vec<Range<u64>>, String>>()?;
     let (start, end) = (usable.start() * block, (usable.end() + 1) * block);
-    Ok(Table { partitions, tables: [0..start.min(super::unused::GRAIN), end..(last + 1) * block], end })
+    Ok(Table { partitions, tables: [0..start.min(super::unused_space::GRAIN), end..(last + 1) * block], end })
 }
 
 /// What was read of a disk: the rest of it cannot be read, and nothing be written.
@@ -215,12 +222,12 @@ mod tests {
     #[test]
     fn entries_of_another_size_or_number_are_refused_before_the_library_reads_them() {
         for size in [0u32, 127, 256, 4096, u32::MAX] {
-            let why = with(84, &size.to_le_bytes(), &BOTH).unwrap_err();
-            assert_eq!(why, format!("its entries have {size} bytes, and only 128 are known"));
+            let reason = with(84, &size.to_le_bytes(), &BOTH).unwrap_err();
+            assert_eq!(reason, format!("its entries have {size} bytes, and only 128 are known"));
         }
         for number in [1025, u32::MAX] {
-            let why = with(80, &number.to_le_bytes(), &BOTH).unwrap_err();
-            assert_eq!(why, format!("it has room for {number} entries, and 1024 are the most"));
+            let reason = with(80, &number.to_le_bytes(), &BOTH).unwrap_err();
+            assert_eq!(reason, format!("it has room for {number} entries, and 1024 are the most"));
         }
         // The second one alone is enough.
         assert!(with(84, &256u32.to_le_bytes(), &BOTH[1..]).is_err());
@@ -243,8 +250,8 @@ mod tests {
         let entry = BLOCK;
         let ends = [0, 33, 2015, 2047, 1 << 55, u64::MAX];
         for (offset, value) in ends.iter().flat_map(|value| [(32, value), (40, value)]) {
-            let why = with(entry + offset, &value.to_le_bytes(), &BOTH[..1]).unwrap_err();
-            assert_eq!(why, "partition 1 is not within what is usable", "{value} at {offset}");
+            let reason = with(entry + offset, &value.to_le_bytes(), &BOTH[..1]).unwrap_err();
+            assert_eq!(reason, "partition 1 is not within what is usable", "{value} at {offset}");
         }
     }
 

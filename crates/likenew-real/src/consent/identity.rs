@@ -2,11 +2,11 @@
 
 use std::os::fd::AsFd;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
 
 use crate::block::BlockDevice;
-use crate::fault::failed;
+use crate::lab_error::io_error;
 use crate::mounts::DeviceNumber;
 
 /// Of an open block device or file.
@@ -22,7 +22,7 @@ pub(super) enum Identity {
     },
     /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where a file system keeps
     /// none, that of its last change.
-    File { device: u64, inode: u64, made: (i64, u32) },
+    File { device: u64, inode: u64, birth_time: (i64, u32) },
     /// Neither.
     Other,
 }
@@ -30,15 +30,16 @@ pub(super) enum Identity {
 impl Identity {
     /// # Errors
     /// The system does not say.
-    pub(super) fn of(fd: impl AsFd) -> Result<Self, Fault> {
+    pub(super) fn from_fd(fd: impl AsFd) -> Result<Self, LabError> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let found = statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(failed("look at what was opened"))?;
+        let found =
+            statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(io_error("look at what was opened"))?;
         let born = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
         let StatxTimestamp { tv_sec, tv_nsec, .. } = if born { found.stx_btime } else { found.stx_ctime };
         Ok(match FileType::from_raw_mode(found.stx_mode.into()) {
             FileType::BlockDevice => {
                 let number = DeviceNumber { major: found.stx_rdev_major, minor: found.stx_rdev_minor };
-                let device = BlockDevice::numbered(number);
+                let device = BlockDevice::by_number(number);
                 let sequence =
                     device.as_ref().and_then(|device| device.disk().attribute("diskseq")?.parse().ok());
                 let range = device.and_then(|device| device.range());
@@ -47,7 +48,7 @@ impl Identity {
             FileType::RegularFile => Self::File {
                 device: makedev(found.stx_dev_major, found.stx_dev_minor),
                 inode: found.stx_ino,
-                made: (tv_sec, tv_nsec),
+                birth_time: (tv_sec, tv_nsec),
             },
             _ => Self::Other,
         })

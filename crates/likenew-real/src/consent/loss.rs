@@ -4,19 +4,19 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::amount;
 use rustix::fs::{Access, AtFlags, CWD, FileType, accessat, fstat, stat};
 use rustix::io::Errno;
 
+use super::file_checks::objection;
 use super::identity::Identity;
-use super::of_file::objection;
-use super::{NOTHING_BEHIND, look_afresh, open_for_reading, refusal};
+use super::{NOTHING_BEHIND, open_for_reading, refusal, reread_kernel_state};
 use crate::block::BlockDevice;
 use crate::device::capacity;
-use crate::fault::not_possible;
 use crate::identify::resolve;
 use crate::in_use::{Target, use_of};
+use crate::lab_error::not_possible;
 use crate::mounts::DeviceNumber;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
@@ -44,25 +44,25 @@ impl Loss {
     /// # Errors
     /// A refusal that names the check which failed and what to do: it is neither a block device nor a file, somebody uses it,
     /// or the system runs from it.
-    pub fn at(path: &Path) -> Result<Self, Fault> {
+    pub fn at(path: &Path) -> Result<Self, LabError> {
         let resolved = resolve(path);
         let stat = stat(&resolved).map_err(|errno| not_possible("look at", path, errno))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if !matches!(kind, FileType::BlockDevice | FileType::RegularFile) {
             return Err(refusal(
                 path,
-                &format!("it is {}; give a block device, a file or a folder", in_words(kind)),
+                &format!("it is {}; give a block device, a file or a folder", text(kind)),
             ));
         }
         // Who uses a device is said before it is opened: that may need rights.
-        let number = DeviceNumber::of(stat.st_rdev);
+        let number = DeviceNumber::from_raw(stat.st_rdev);
         let device = (kind == FileType::BlockDevice).then(|| unused_device(&resolved, number)).transpose()?;
-        let opened = open_for_reading(&resolved)?;
-        match (device, Identity::of(&opened)?) {
+        let fd = open_for_reading(&resolved)?;
+        match (device, Identity::from_fd(&fd)?) {
             (Some(device), Identity::Device { number: found, .. }) if found == number => {
-                Self::of_device(resolved, &device, opened)
+                Self::of_device(resolved, &device, fd)
             }
-            (None, Identity::File { .. }) => Self::of_file(resolved, opened),
+            (None, Identity::File { .. }) => Self::of_file(resolved, fd),
             _ => Err(refusal(path, "it became something else while it was looked at; start again")),
         }
     }
@@ -75,23 +75,23 @@ impl Loss {
     /// All of its bytes, to ask who else uses them.
     pub(super) fn target(&self) -> Option<Target> {
         match self.identity {
-            Identity::Device { number, .. } => Target::device(&BlockDevice::numbered(number)?),
+            Identity::Device { number, .. } => Target::device(&BlockDevice::by_number(number)?),
             Identity::File { device, inode, .. } => Some(Target::file(device, inode, self.bytes)),
             Identity::Other => None,
         }
     }
 
-    fn of_device(path: PathBuf, device: &BlockDevice, opened: OwnedFd) -> Result<Self, Fault> {
+    fn of_device(path: PathBuf, device: &BlockDevice, fd: OwnedFd) -> Result<Self, LabError> {
         let disk = device.disk();
         if [device, &disk].iter().any(|device| device.attribute("ro").is_some_and(|ro| ro == "1")) {
             return Err(refusal(&path, "it is write-protected; look for a switch, or blockdev --setrw"));
         }
-        let bytes = capacity(&opened, &path)?;
+        let bytes = capacity(&fd, &path)?;
         if bytes == 0 {
             return Err(refusal(&path, NOTHING_BEHIND));
         }
-        look_afresh(&opened);
-        let mut carries = carries(&opened, 0, bytes, &path)?;
+        reread_kernel_state(&fd);
+        let mut carries = carries(&fd, 0, bytes, &path)?;
         for partition in device.partitions() {
             let Some((start, length)) = partition.range() else {
                 let reason = format!(
@@ -100,33 +100,33 @@ impl Loss {
                 );
                 return Err(refusal(&path, &reason));
             };
-            let inside = self::carries(&opened, start, length.min(bytes.saturating_sub(start)), &path)?;
+            let inside = self::carries(&fd, start, length.min(bytes.saturating_sub(start)), &path)?;
             let new: Vec<_> = inside.into_iter().filter(|name| !carries.contains(name)).collect();
             carries.extend(new);
         }
         let (id, model) = (StableId::of_device(device, bytes), disk.model());
-        Ok(Self { id, model, bytes, carries, identity: Identity::of(&opened)?, path })
+        Ok(Self { id, model, bytes, carries, identity: Identity::from_fd(&fd)?, path })
     }
 
-    fn of_file(path: PathBuf, opened: OwnedFd) -> Result<Self, Fault> {
+    fn of_file(path: PathBuf, fd: OwnedFd) -> Result<Self, LabError> {
         // Whoever has no right to it is told that, and not what only root could find out.
         if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
             return Err(not_possible("open for writing", &path, Errno::ACCESS));
         }
-        if let Some(reason) = objection(&path, &opened) {
+        if let Some(reason) = objection(&path, &fd) {
             return Err(refusal(&path, &reason));
         }
-        let stat = fstat(&opened).map_err(|errno| not_possible("look at", &path, errno))?;
+        let stat = fstat(&fd).map_err(|errno| not_possible("look at", &path, errno))?;
         let bytes = stat.st_size.cast_unsigned();
-        let carries = carries(&opened, 0, bytes, &path)?;
-        let identity = Identity::of(&opened)?;
+        let carries = carries(&fd, 0, bytes, &path)?;
+        let identity = Identity::from_fd(&fd)?;
         Ok(Self { id: StableId::of_file(&path), model: None, bytes, carries, identity, path })
     }
 }
 
 /// The device with this number, if nobody uses it.
-fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, Fault> {
-    let Some(device) = BlockDevice::numbered(number) else {
+fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabError> {
+    let Some(device) = BlockDevice::by_number(number) else {
         return Err(refusal(path, NOTHING_BEHIND));
     };
     let target = Target::device(&device).ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
@@ -137,7 +137,7 @@ fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, Fault
 }
 
 /// What is neither a device nor a file.
-fn in_words(kind: FileType) -> &'static str {
+fn text(kind: FileType) -> &'static str {
     match kind {
         FileType::Directory => "a folder",
         FileType::Fifo => "a pipe (FIFO)",
@@ -148,8 +148,8 @@ fn in_words(kind: FileType) -> &'static str {
 }
 
 /// What a range of it carries.
-fn carries(opened: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'static str>, Fault> {
-    signatures(opened, start, bytes).map_err(|errno| {
+fn carries(fd: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'static str>, LabError> {
+    signatures(fd, start, bytes).map_err(|errno| {
         refusal(
             path,
             &format!(

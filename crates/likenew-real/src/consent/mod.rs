@@ -5,18 +5,18 @@
 //! for what a person has looked at ([`Loss`]) and named ([`Agreement`]); and [`Consent::to_rewrite`], for what gets the same bytes back. [`UnusedConsent`] is for less: what no partition of a disk covers.
 
 mod agreement;
+mod file_checks;
 mod gpt_table;
 mod identity;
 mod loss;
-mod of_file;
 mod overwrite;
 mod own_loop;
-mod unused;
+mod unused_space;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, flock};
 use rustix::io::Errno;
@@ -24,18 +24,18 @@ use rustix::io::Errno;
 pub use self::agreement::Agreement;
 pub(crate) use self::gpt_table::mend_sums;
 pub use self::loss::Loss;
-pub(crate) use self::unused::partition_table;
-pub use self::unused::{UnusedConsent, UnusedSpace};
+pub(crate) use self::unused_space::partition_table;
+pub use self::unused_space::{UnusedConsent, UnusedSpace};
 use crate::clock::Monotonic;
-use crate::fault::not_possible;
 use crate::in_use::Claims;
+use crate::lab_error::not_possible;
 
 /// The right to overwrite one block device or file, and the hold on it: nobody can mount a device or claim it otherwise
 /// while this lives, nor any other device over the same bytes.
 #[derive(Debug)]
 pub struct Consent {
     path: PathBuf,
-    opened: OwnedFd,
+    fd: OwnedFd,
     claims: Claims,
 }
 
@@ -46,11 +46,11 @@ impl Consent {
 
     /// What is held open for writing.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.opened.as_fd()
+        self.fd.as_fd()
     }
 
     pub(crate) fn into_parts(self) -> (PathBuf, OwnedFd, Claims) {
-        (self.path, self.opened, self.claims)
+        (self.path, self.fd, self.claims)
     }
 }
 
@@ -68,7 +68,7 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
     for _ in 1..HOLD_TRIES {
         match rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty()) {
             Err(Errno::BUSY) => clock.rest(clock.now() + HOLD_PAUSE),
-            opened => return opened,
+            fd => return fd,
         }
     }
     rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty())
@@ -79,18 +79,18 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
 ///
 /// # Errors
 /// Somebody goes on holding the lock (`WOULDBLOCK`), or there is none to be had.
-pub(crate) fn lock_patiently(opened: impl AsFd) -> rustix::io::Result<()> {
+pub(crate) fn lock_patiently(fd: impl AsFd) -> rustix::io::Result<()> {
     let clock = Monotonic::start();
     for _ in 1..HOLD_TRIES {
-        match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+        match flock(&fd, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => clock.rest(clock.now() + HOLD_PAUSE),
             locked => return locked,
         }
     }
-    flock(&opened, FlockOperation::NonBlockingLockExclusive)
+    flock(&fd, FlockOperation::NonBlockingLockExclusive)
 }
 
-fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {
+fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, NOTHING_BEHIND),
@@ -99,14 +99,14 @@ fn open_for_reading(path: &Path) -> Result<OwnedFd, Fault> {
 }
 
 /// Has the next reads see what is on the drive, and not what memory has kept of it since somebody opened it.
-fn look_afresh(opened: &OwnedFd) {
+fn reread_kernel_state(fd: &OwnedFd) {
     // Where that can not be asked for, memory is as good as the drive.
-    let _ = fadvise(opened, 0, None, Advice::DontNeed);
+    let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 
 const NOTHING_BEHIND: &str = "there is no drive behind this name that /sys knows of, or no medium in it; see to that first, or take another name (likenew drives \
      lists them)";
 
-fn refusal(path: &Path, reason: &str) -> Fault {
-    Fault::Refused(format!("{} stays as it is: {reason}", path.display()))
+fn refusal(path: &Path, reason: &str) -> LabError {
+    LabError::Refused(format!("{} stays as it is: {reason}", path.display()))
 }

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 
@@ -11,10 +11,10 @@ use super::identity::Identity;
 use super::{Agreement, Consent, HOLD_PAUSE, Loss, hold, lock_patiently, refusal};
 use crate::block::BlockDevice;
 use crate::clock::Monotonic;
-use crate::direct::Direct;
-use crate::fault::not_possible;
+use crate::direct_io::DirectIo;
 use crate::in_use::{Claims, Target, use_of};
-use crate::lease::{Lease, NoLease};
+use crate::lab_error::not_possible;
+use crate::lease::{Lease, LeaseError};
 use crate::loop_device::Store;
 use crate::mounts::DeviceNumber;
 use crate::openers::{Access, opener_of};
@@ -26,7 +26,7 @@ impl Consent {
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
-    pub fn to_overwrite(path: &Path, agreement: &Agreement) -> Result<Self, Fault> {
+    pub fn to_overwrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
         let loss = Loss::at(path)?;
         Self::take(path, &loss, agreement)
     }
@@ -35,7 +35,7 @@ impl Consent {
     ///
     /// # Errors
     /// As [`Consent::to_overwrite`], and a refusal if what lies there now is not what was looked at.
-    pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, Fault> {
+    pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, LabError> {
         Self::take(&loss.path, loss, agreement)
     }
 
@@ -44,7 +44,7 @@ impl Consent {
     ///
     /// # Errors
     /// As [`Consent::to_overwrite`]; and a refusal of what is no block device.
-    pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, Fault> {
+    pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
         let loss = Loss::at(path)?;
         if !loss.is_device() {
             return Err(refusal(path, "it is no block device; give that, or a folder on it"));
@@ -53,27 +53,27 @@ impl Consent {
         Self::hold(path, &loss)
     }
 
-    fn take(path: &Path, loss: &Loss, agreement: &Agreement) -> Result<Self, Fault> {
+    fn take(path: &Path, loss: &Loss, agreement: &Agreement) -> Result<Self, LabError> {
         loss.check(agreement)?;
         Self::hold(path, loss)
     }
 
     /// Holds what was looked at.
-    fn hold(path: &Path, loss: &Loss) -> Result<Self, Fault> {
-        let opened = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
+    fn hold(path: &Path, loss: &Loss) -> Result<Self, LabError> {
+        let fd = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
         let changed =
             || refusal(path, "it became something else since it was looked at; look again, and start again");
-        if Identity::of(&opened)? != loss.identity {
+        if Identity::from_fd(&fd)? != loss.identity {
             return Err(changed());
         }
         let target = loss.target().ok_or_else(changed)?;
-        let claims = Claims::on(&target).map_err(|reason| refusal(path, &reason))?;
+        let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
         // What was looked at is what was opened, and is still what it was, and nobody has begun to use it: from here on nobody can mount or
         // claim it, nor any other device over the same bytes.
         if Loss::at(&loss.path)? != *loss {
             return Err(changed());
         }
-        Ok(Self { path: path.to_owned(), opened, claims })
+        Ok(Self { path: path.to_owned(), fd, claims })
     }
 }
 
@@ -82,7 +82,7 @@ impl Loss {
     ///
     /// # Errors
     /// A refusal that says what was to be typed.
-    pub fn check(&self, agreement: &Agreement) -> Result<(), Fault> {
+    pub fn check(&self, agreement: &Agreement) -> Result<(), LabError> {
         let Self { path, id, carries, .. } = self;
         agreement.names(path, id)?;
         let unnamed: Vec<&str> = carries
@@ -104,19 +104,19 @@ impl Loss {
     }
 }
 
-fn open_device(path: &Path) -> Result<OwnedFd, Fault> {
+fn open_device(path: &Path) -> Result<OwnedFd, LabError> {
     match hold(path) {
         Err(Errno::BUSY) => Err(refusal(path, &holder_of(path))),
         Err(Errno::ROFS) => {
             Err(refusal(path, "it is write-protected; look for a switch, or blockdev --setrw"))
         }
-        opened => opened.map_err(|errno| not_possible("open for writing", path, errno)),
+        fd => fd.map_err(|errno| not_possible("open for writing", path, errno)),
     }
 }
 
 /// Who holds a device, as far as it can be told, and what to do.
 fn holder_of(path: &Path) -> String {
-    let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::numbered) else {
+    let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::by_number) else {
         return "somebody holds it exclusively; end what uses it first".to_owned();
     };
     // Perhaps since it was looked at.
@@ -126,9 +126,9 @@ fn holder_of(path: &Path) -> String {
     })
 }
 
-fn open_file(path: &Path) -> Result<OwnedFd, Fault> {
+fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
     let write = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    let (opened, _) = match Direct::open(|flags| rustix::fs::open(path, write | flags, Mode::empty())) {
+    let (fd, _) = match DirectIo::open(|flags| rustix::fs::open(path, write | flags, Mode::empty())) {
         Err(Errno::TXTBSY) => {
             return Err(refusal(path, "it is a program that runs; end that first"));
         }
@@ -138,23 +138,23 @@ fn open_file(path: &Path) -> Result<OwnedFd, Fault> {
                 "it became a symbolic link since it was looked at; look again, and start again",
             ));
         }
-        opened => opened.map_err(|errno| not_possible("open for writing", path, errno))?,
+        fd => fd.map_err(|errno| not_possible("open for writing", path, errno))?,
     };
-    if lock_patiently(&opened) == Err(Errno::WOULDBLOCK) {
+    if lock_patiently(&fd) == Err(Errno::WOULDBLOCK) {
         return Err(refusal(path, "another program holds a lock on it; end that first"));
     }
-    let stat = fstat(&opened).map_err(|errno| not_possible("look at", path, errno))?;
-    let sought = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
+    let stat = fstat(&fd).map_err(|errno| not_possible("look at", path, errno))?;
+    let candidates = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
     let clock = Monotonic::start();
     let mut tries = 1;
     loop {
         // Given back at once: it is only asked whether anybody else has it open.
-        let reason = match (Lease::take(&opened).map(drop), opener_of(&sought, Access::Any)) {
+        let reason = match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
             (_, Some((program, _))) => format!("{program} has it open; end that first"),
-            (Err(NoLease::Taken), None) => {
+            (Err(LeaseError::Taken), None) => {
                 "another program has it open; end that first (fuser -v shows programs)".to_owned()
             }
-            (Ok(()) | Err(NoLease::NotOwner | NoLease::Unknown), None) => return Ok(opened),
+            (Ok(()) | Err(LeaseError::NotOwner | LeaseError::Unknown), None) => return Ok(fd),
         };
         // A program that is just being started has copies of all descriptors of the one that starts it, also of those that were closed meanwhile.
         if tries >= OPEN_TRIES {
@@ -191,18 +191,18 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, "mine").unwrap();
         // A copy of a descriptor by which it was looked at.
-        let held = held_for_a_moment(File::open(&path).unwrap());
+        let lock_holder = held_for_a_moment(File::open(&path).unwrap());
         open_file(&path).unwrap();
-        held.join().unwrap();
+        lock_holder.join().unwrap();
         let locked = File::options().read(true).write(true).open(&path).unwrap();
         flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let held = held_for_a_moment(locked);
+        let lock_holder = held_for_a_moment(locked);
         open_file(&path).unwrap();
-        held.join().unwrap();
+        lock_holder.join().unwrap();
         // Whoever keeps it is in the way.
         let kept = File::open(&path).unwrap();
         if Lease::take(File::options().read(true).write(true).open(&path).unwrap()).err()
-            == Some(NoLease::Taken)
+            == Some(LeaseError::Taken)
         {
             assert!(open_file(&path).is_err(), "{kept:?}");
         }

@@ -4,14 +4,14 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{FileType, fstat, stat};
 use rustix::io::Errno;
 
 use super::{Consent, NOTHING_BEHIND, hold, open_for_reading, refusal};
 use crate::block::BlockDevice;
-use crate::fault::not_possible;
 use crate::in_use::{Claims, Target, use_of};
+use crate::lab_error::not_possible;
 use crate::loop_device::{Backing, LOOP_MAJOR, Store};
 use crate::mounts::DeviceNumber;
 use crate::scratch::{DIRECTORY, holds_file};
@@ -22,17 +22,17 @@ impl Consent {
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
-    pub fn for_own_loop_device(path: &Path) -> Result<Self, Fault> {
+    pub fn for_own_loop_device(path: &Path) -> Result<Self, LabError> {
         let refuse = |reason: &str| Err(refusal(path, reason));
         let stat = stat(path).map_err(|errno| not_possible("look at", path, errno))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::BlockDevice {
             return refuse("it is no block device; give a folder to measure writes");
         }
-        let number = DeviceNumber::of(stat.st_rdev);
+        let number = DeviceNumber::from_raw(stat.st_rdev);
         if number.major != LOOP_MAJOR {
             return refuse("it may hold something of yours; give a folder on it to measure writes");
         }
-        let Some(device) = BlockDevice::numbered(number) else {
+        let Some(device) = BlockDevice::by_number(number) else {
             return refuse("/sys does not list it, so nothing can be checked");
         };
         if device.is_partition() || !device.partitions().is_empty() {
@@ -49,19 +49,18 @@ impl Consent {
             device => device.map_err(|errno| not_possible("open for writing", path, errno))?,
         };
         // What was checked by its path is what was opened, and is still what it was: from here on nobody can change that.
-        let opened = fstat(&device).map_err(|errno| not_possible("look at", path, errno))?;
-        if opened.st_rdev != stat.st_rdev || FileType::from_raw_mode(opened.st_mode) != FileType::BlockDevice
-        {
+        let fd = fstat(&device).map_err(|errno| not_possible("look at", path, errno))?;
+        if fd.st_rdev != stat.st_rdev || FileType::from_raw_mode(fd.st_mode) != FileType::BlockDevice {
             return refuse("it became another device while it was checked; start again");
         }
         check_is_ours(&device, path)?;
-        let claims = Claims::on(&target).map_err(|reason| refusal(path, &reason))?;
+        let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
         unused()?;
-        Ok(Self { path: path.to_owned(), opened: device, claims })
+        Ok(Self { path: path.to_owned(), fd: device, claims })
     }
 }
 
-fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), Fault> {
+fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), LabError> {
     match Backing::of_open(device) {
         Err(Errno::NXIO) => Err(refusal(path, "no file is attached to it (losetup)")),
         Err(errno) => Err(not_possible("ask for the backing file of", path, errno)),

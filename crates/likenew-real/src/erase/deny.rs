@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use likenew_core::outlook::Deed;
+use likenew_core::feasibility::ActionKind;
 use regex::Regex;
 use serde::Deserialize;
 
@@ -18,11 +18,11 @@ pub enum Level {
 
 /// One entry that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct DenyMatch {
     /// How much stands against it.
     pub level: Level,
     /// A reason: a sentence without a full stop.
-    pub why: &'static str,
+    pub reason: &'static str,
     /// Where that is from.
     pub source: &'static str,
 }
@@ -30,25 +30,25 @@ pub struct Known {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    entry: Vec<Written>,
+    entry: Vec<DenyEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct DenyEntry {
     model: String,
     #[serde(default)]
     firmware: String,
-    steps: Vec<Deed>,
+    steps: Vec<ActionKind>,
     level: Level,
-    why: String,
+    reason: String,
     source: String,
 }
 
 struct Entry {
     model: Regex,
     firmware: Regex,
-    written: Written,
+    written: DenyEntry,
 }
 
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
@@ -65,17 +65,17 @@ static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 });
 
 /// What is known against doing this to a model with this firmware; an unknown firmware may be any.
-pub fn known_against(deed: Deed, model: &str, firmware: Option<&str>) -> Vec<Known> {
+pub fn matching_denials(action: ActionKind, model: &str, firmware: Option<&str>) -> Vec<DenyMatch> {
     // Models of SATA drives come with their bus for a maker where SCSI tells them.
     let model = model.trim().trim_start_matches("ATA ").trim_start();
     let fits = |entry: &&Entry| {
-        entry.written.steps.contains(&deed)
+        entry.written.steps.contains(&action)
             && entry.model.is_match(model)
             && firmware.is_none_or(|firmware| entry.firmware.is_match(firmware.trim()))
     };
-    let known = |entry: &'static Entry| Known {
+    let known = |entry: &'static Entry| DenyMatch {
         level: entry.written.level,
-        why: &entry.written.why,
+        reason: &entry.written.reason,
         source: &entry.written.source,
     };
     ENTRIES.iter().filter(fits).map(known).collect()
@@ -90,30 +90,30 @@ mod tests {
         assert!(ENTRIES.len() >= 9);
         for Entry { written, .. } in ENTRIES.iter() {
             assert!(written.source.starts_with("https://"), "{}", written.source);
-            assert!(!written.steps.is_empty() && !written.why.ends_with('.'), "{}", written.why);
+            assert!(!written.steps.is_empty() && !written.reason.ends_with('.'), "{}", written.reason);
         }
     }
 
     #[test]
     fn what_is_known_is_found_for_its_step_and_firmware_alone() {
-        let levels = |deed, model, firmware| {
-            known_against(deed, model, firmware).iter().map(|known| known.level).collect::<Vec<_>>()
+        let levels = |action, model, firmware| {
+            matching_denials(action, model, firmware).iter().map(|known| known.level).collect::<Vec<_>>()
         };
         use Level::{Deny, Warn};
-        for (deed, model, firmware, expected) in [
-            (Deed::NvmeSanitize, "INTEL SSDPEKNW010T8", Some("002C"), &[Deny][..]),
-            (Deed::NvmeFormat, "INTEL SSDPEKNW010T8", Some("002C"), &[]),
-            (Deed::NvmeFormat, "INTEL SSDPEKKF256G8L", None, &[Deny]),
-            (Deed::NvmeFormat, "INTEL SSDPEKKF512G8L", None, &[]),
-            (Deed::NvmeFormat, "SAMSUNG MZVLV256HCHP-000L1", None, &[Warn]),
-            (Deed::Discard, "ATA SuperSSpeed S238 128GB", None, &[Deny]),
-            (Deed::Discard, "Samsung SSD 860 EVO 1TB", Some("RVT04B6Q"), &[Warn]),
-            (Deed::Overwrite, "Samsung SSD 980 PRO 2TB", Some("3B2QGXA7"), &[Warn]),
-            (Deed::Overwrite, "Samsung SSD 980 PRO 2TB", Some("5B2QGXA7"), &[]),
-            (Deed::Overwrite, "Samsung SSD 980 PRO 2TB", None, &[Warn]),
-            (Deed::Discard, "My Samsung SSD 860 EVO", None, &[]),
+        for (action, model, firmware, expected) in [
+            (ActionKind::NvmeSanitize, "INTEL SSDPEKNW010T8", Some("002C"), &[Deny][..]),
+            (ActionKind::NvmeFormat, "INTEL SSDPEKNW010T8", Some("002C"), &[]),
+            (ActionKind::NvmeFormat, "INTEL SSDPEKKF256G8L", None, &[Deny]),
+            (ActionKind::NvmeFormat, "INTEL SSDPEKKF512G8L", None, &[]),
+            (ActionKind::NvmeFormat, "SAMSUNG MZVLV256HCHP-000L1", None, &[Warn]),
+            (ActionKind::Discard, "ATA SuperSSpeed S238 128GB", None, &[Deny]),
+            (ActionKind::Discard, "Samsung SSD 860 EVO 1TB", Some("RVT04B6Q"), &[Warn]),
+            (ActionKind::Overwrite, "Samsung SSD 980 PRO 2TB", Some("3B2QGXA7"), &[Warn]),
+            (ActionKind::Overwrite, "Samsung SSD 980 PRO 2TB", Some("5B2QGXA7"), &[]),
+            (ActionKind::Overwrite, "Samsung SSD 980 PRO 2TB", None, &[Warn]),
+            (ActionKind::Discard, "My Samsung SSD 860 EVO", None, &[]),
         ] {
-            assert_eq!(levels(deed, model, firmware), expected, "{deed:?} {model} {firmware:?}");
+            assert_eq!(levels(action, model, firmware), expected, "{action:?} {model} {firmware:?}");
         }
     }
 }

@@ -6,14 +6,14 @@
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{SeekFrom, fstat, ioctl_blksszget, seek};
 use rustix::io::Errno;
 
 use super::ioctls;
 use crate::block::BlockDevice;
 use crate::consent::{Consent, UnusedConsent};
-use crate::fault::failed;
+use crate::lab_error::io_error;
 use crate::mounts::DeviceNumber;
 use crate::stat;
 
@@ -25,7 +25,7 @@ const REFUSALS_MAX: usize = 8;
 
 /// What a discard came to. Nobody can see from outside what the drive has made of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Discarded {
+pub struct DiscardReport {
     /// Bytes that it was asked for.
     pub bytes_asked: u64,
     /// Bytes that the kernel and the drive have accepted.
@@ -34,19 +34,19 @@ pub struct Discarded {
     /// means that parts at the edges were too short for the drive.
     pub bytes_counted: Option<u64>,
     /// What was refused, and the system's word for why.
-    pub refused: Vec<(Range<u64>, String)>,
+    pub refusals: Vec<(Range<u64>, String)>,
     /// Whether it was ended early, by whoever watched it or after too many refusals.
-    pub stopped: bool,
+    pub is_stopped: bool,
 }
 
-impl Discarded {
+impl DiscardReport {
     /// Adds what came of another range.
     fn add(&mut self, other: Self) {
         self.bytes_asked += other.bytes_asked;
         self.bytes_done += other.bytes_done;
         self.bytes_counted = self.bytes_counted.zip(other.bytes_counted).map(|(one, other)| one + other);
-        self.refused.extend(other.refused);
-        self.stopped |= other.stopped;
+        self.refusals.extend(other.refusals);
+        self.is_stopped |= other.is_stopped;
     }
 
     /// Whether everything that was asked for was accepted.
@@ -60,13 +60,13 @@ impl Discarded {
 ///
 /// # Errors
 /// A refusal where the device takes no discards, before anything is changed; or the system can not tell what it is.
-pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<Discarded, Fault> {
+pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<DiscardReport, LabError> {
     let device = consent.descriptor();
     let path = consent.path().display();
-    let look = || failed(format!("look at {path}"));
-    let bytes = seek(device, SeekFrom::End(0)).map_err(look())?;
+    let seek_error = || io_error(format!("look at {path}"));
+    let bytes = seek(device, SeekFrom::End(0)).map_err(seek_error())?;
     let block = u64::from(ioctl_blksszget(device).map_err(|_| {
-        Fault::Unsuitable(format!(
+        LabError::Unsuitable(format!(
             "{path} is no block device, so there is nothing to discard: give a drive or partition"
         ))
     })?);
@@ -82,21 +82,22 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
 pub fn discard_unused(
     consent: &UnusedConsent,
     mut watch: impl FnMut(u64, u64) -> bool,
-) -> Result<Discarded, Fault> {
+) -> Result<DiscardReport, LabError> {
     let path = consent.space().path.display().to_string();
     let all = consent.space().bytes();
-    let mut came = Discarded { bytes_counted: Some(0), ..Discarded::default() };
+    let mut came = DiscardReport { bytes_counted: Some(0), ..DiscardReport::default() };
     for range in &consent.space().ranges {
         let mut start = range.start;
         while start < range.end {
             let end = range.end.min((start / STEP + 1) * STEP);
             consent.check()?;
             came.add(in_steps(consent.descriptor(), &path, &(start..end), STEP, |_, _| true)?);
-            if came.bytes_asked < all && (came.refused.len() >= REFUSALS_MAX || !watch(came.bytes_asked, all))
+            if came.bytes_asked < all
+                && (came.refusals.len() >= REFUSALS_MAX || !watch(came.bytes_asked, all))
             {
-                came.stopped = true;
+                came.is_stopped = true;
             }
-            if came.stopped {
+            if came.is_stopped {
                 came.bytes_asked = all;
                 return Ok(came);
             }
@@ -114,40 +115,40 @@ pub(super) fn in_steps(
     range: &Range<u64>,
     step: u64,
     mut watch: impl FnMut(u64, u64) -> bool,
-) -> Result<Discarded, Fault> {
-    let number = DeviceNumber::of(fstat(&device).map_err(failed(format!("look at {path}")))?.st_rdev);
-    let counter = BlockDevice::numbered(number);
+) -> Result<DiscardReport, LabError> {
+    let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(format!("look at {path}")))?.st_rdev);
+    let counter = BlockDevice::by_number(number);
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
     if limit.as_deref() == Some("0") {
         return Err(no_discards(path));
     }
-    let before = counter.as_ref().and_then(counted);
-    let mut came = Discarded { bytes_asked: range.end - range.start, ..Discarded::default() };
+    let before = counter.as_ref().and_then(discarded_bytes);
+    let mut came = DiscardReport { bytes_asked: range.end - range.start, ..DiscardReport::default() };
     let (mut at, mut behind) = (range.start, 0);
-    while at < range.end && !came.stopped {
+    while at < range.end && !came.is_stopped {
         let end = range.end.min((at / step + 1) * step);
         match ioctls::discard(&device, at, end - at) {
             Ok(()) => came.bytes_done += end - at,
             // Nothing has reached the drive, so this is no half-done work.
             Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
             Err(Errno::INTR) => continue,
-            Err(errno) => came.refused.push((at..end, errno.to_string())),
+            Err(errno) => came.refusals.push((at..end, errno.to_string())),
         }
         (behind, at) = (behind + (end - at), end);
-        came.stopped = came.refused.len() >= REFUSALS_MAX || !watch(behind, came.bytes_asked);
+        came.is_stopped = came.refusals.len() >= REFUSALS_MAX || !watch(behind, came.bytes_asked);
     }
-    came.stopped &= behind < came.bytes_asked;
-    let after = counter.as_ref().and_then(counted);
+    came.is_stopped &= behind < came.bytes_asked;
+    let after = counter.as_ref().and_then(discarded_bytes);
     came.bytes_counted = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
     Ok(came)
 }
 
-fn counted(device: &BlockDevice) -> Option<u64> {
+fn discarded_bytes(device: &BlockDevice) -> Option<u64> {
     Some(stat::parse(&device.attribute("stat")?)?.discard?.bytes())
 }
 
-fn no_discards(path: &str) -> Fault {
-    Fault::Refused(format!(
+fn no_discards(path: &str) -> LabError {
+    LabError::Refused(format!(
         "{path} stays as it is: it takes no discards, or something between here and the drive lets none pass; likenew facts {path} shows \
          which layer, and a full overwrite needs none"
     ))

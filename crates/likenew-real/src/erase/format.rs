@@ -3,16 +3,16 @@
 //! The namespace is the one behind the descriptor that the consent holds: the kernel sends the command to that one's controller, and
 //! says its number. No name of a device is ever turned into another.
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::fstat;
 
 use super::ioctls::read_partitions_again;
-use super::nvme_status::in_words;
+use super::nvme_status::text;
 use crate::block::BlockDevice;
 use crate::consent::Consent;
-use crate::fault::failed;
+use crate::lab_error::io_error;
 use crate::mounts::DeviceNumber;
-use crate::nvme_admin::{self, Format, Reads};
+use crate::nvme_admin::{self, Format, ReadCommand};
 use crate::standards::nvme::{Controller, Namespace};
 
 /// How it is erased. There is no third way: a format without an erase promises nothing.
@@ -29,16 +29,16 @@ impl Erase {
     ///
     /// # Errors
     /// A refusal of what promises no erase, or does not exist.
-    pub fn numbered(number: u8) -> Result<Self, Fault> {
+    pub fn by_number(number: u8) -> Result<Self, LabError> {
         match number {
             1 => Ok(Self::UserData),
             2 => Ok(Self::Key),
-            0 => Err(Fault::Refused(
+            0 => Err(LabError::Refused(
                 "a format without an erase (0) promises nothing, and drives do nothing for it; take 1 to erase user data, or 2 to \
                  change the key"
                     .to_owned(),
             )),
-            other => Err(Fault::Unsuitable(format!("there is no kind {other} of erase; take 1 (user data) or 2 (key)"))),
+            other => Err(LabError::Unsuitable(format!("there is no kind {other} of erase; take 1 (user data) or 2 (key)"))),
         }
     }
 }
@@ -70,7 +70,7 @@ pub struct FormatPlan {
 
 /// How a format ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Formatted {
+pub struct FormatReport {
     /// Whether size and format are what they were.
     pub is_as_before: bool,
     /// Whether the kernel has read the partition table again.
@@ -86,12 +86,13 @@ impl FormatPlan {
     ///
     /// # Errors
     /// A refusal that says what stands against it, and what to do.
-    pub fn of(consent: &Consent, erase: Erase) -> Result<Self, Fault> {
+    pub fn inspect(consent: &Consent, erase: Erase) -> Result<Self, LabError> {
         let device = consent.descriptor();
         let path = consent.path().display();
-        let refuse = |reason: &str| Fault::Refused(format!("{path} stays as it is: {reason}"));
-        let number = DeviceNumber::of(fstat(device).map_err(failed(format!("look at {path}")))?.st_rdev);
-        let is_namespace = BlockDevice::numbered(number).is_some_and(|device| {
+        let refuse = |reason: &str| LabError::Refused(format!("{path} stays as it is: {reason}"));
+        let number =
+            DeviceNumber::from_raw(fstat(device).map_err(io_error(format!("look at {path}")))?.st_rdev);
+        let is_namespace = BlockDevice::by_number(number).is_some_and(|device| {
             !device.is_partition() && device.bus().is_some_and(|bus| bus.starts_with("nvme"))
         });
         if !is_namespace {
@@ -100,11 +101,14 @@ impl FormatPlan {
             ));
         }
         let namespace =
-            nvme_admin::number(device).map_err(failed(format!("ask for the namespace of {path}")))?;
+            nvme_admin::number(device).map_err(io_error(format!("ask for the namespace of {path}")))?;
         let read = |what| nvme_admin::read(device, what).map(|(answer, _)| answer);
-        let controller = read(Reads::Controller).map_err(failed(format!("ask {path} what it supports")))?;
-        let active = read(Reads::Namespaces).map_err(failed(format!("ask {path} for its namespaces")))?;
-        let identify = read(Reads::Namespace).map_err(failed(format!("ask {path} for its format")))?;
+        let controller =
+            read(ReadCommand::Controller).map_err(io_error(format!("ask {path} what it supports")))?;
+        let active =
+            read(ReadCommand::Namespaces).map_err(io_error(format!("ask {path} for its namespaces")))?;
+        let identify =
+            read(ReadCommand::Namespace).map_err(io_error(format!("ask {path} for its format")))?;
         Self::from(&controller, &active, &identify, namespace, erase).map_err(|reason| refuse(&reason))
     }
 
@@ -177,7 +181,7 @@ impl FormatPlan {
     }
 
     /// The same in words, for a log and for a person: `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
-    pub fn in_words(&self) -> String {
+    pub fn text(&self) -> String {
         let erase = match self.erase {
             Erase::UserData => "erase of user data",
             Erase::Key => "erase of the key",
@@ -194,34 +198,34 @@ impl FormatPlan {
     ///
     /// # Errors
     /// A refusal of the drive in words; or what the plan was made for is not what the consent holds any more.
-    pub fn carry_out(&self, consent: &Consent) -> Result<Formatted, Fault> {
+    pub fn carry_out(&self, consent: &Consent) -> Result<FormatReport, LabError> {
         let path = consent.path().display().to_string();
-        if Self::of(consent, self.erase)? != *self {
-            return Err(Fault::Refused(format!(
+        if Self::inspect(consent, self.erase)? != *self {
+            return Err(LabError::Refused(format!(
                 "{path} stays as it is: its format has changed since it was looked at; look again"
             )));
         }
         let device = consent.descriptor();
         let command =
             Format { namespace: self.namespace, word_10: self.word_10(), timeout_ms: self.timeout_ms };
-        let status = nvme_admin::format(device, command).map_err(failed(format!("format {path}")))?;
+        let status = nvme_admin::format(device, command).map_err(io_error(format!("format {path}")))?;
         if status != 0 {
-            return Err(Fault::Refused(format!("{path} was not formatted: {}", in_words(status))));
+            return Err(LabError::Refused(format!("{path} was not formatted: {}", text(status))));
         }
         let partitions_read = read_partitions_again(device).is_ok();
         // All but the kind of erase and the timeout is read from the drive again.
-        let is_as_before = Self::of(consent, self.erase).is_ok_and(|now| now == *self);
-        Ok(Formatted { is_as_before, partitions_read })
+        let is_as_before = Self::inspect(consent, self.erase).is_ok_and(|now| now == *self);
+        Ok(FormatReport { is_as_before, partitions_read })
     }
 }
 
 /// Makes a plan of these answers, and its command, for fuzzers.
-pub(crate) fn fuzzed(controller: &[u8], identify: &[u8]) {
+pub(crate) fn fuzz_parse(controller: &[u8], identify: &[u8]) {
     let mut active = vec![0; 4096];
     active[0] = 1;
     for erase in [Erase::UserData, Erase::Key] {
         if let Ok(plan) = FormatPlan::from(controller, &active, identify, 1, erase) {
-            let _ = (plan.word_10(), plan.in_words());
+            let _ = (plan.word_10(), plan.text());
         }
     }
 }
@@ -231,10 +235,10 @@ mod tests {
     use super::*;
 
     /// To Identify Controller, for active namespaces, to Identify Namespace.
-    type Answers = (Vec<u8>, Vec<u8>, Vec<u8>);
+    type CheckMetrics = (Vec<u8>, Vec<u8>, Vec<u8>);
 
     /// A controller that can format, and a namespace of 1 GiB.
-    fn answers() -> Answers {
+    fn answers() -> CheckMetrics {
         let (mut controller, mut active, mut identify) = (vec![0; 4096], vec![0; 4096], vec![0; 4096]);
         (controller[256], controller[524]) = (0b10, 0b100);
         active[0] = 1;
@@ -244,7 +248,7 @@ mod tests {
         (controller, active, identify)
     }
 
-    fn plan(answers: &Answers, erase: Erase) -> Result<FormatPlan, String> {
+    fn plan(answers: &CheckMetrics, erase: Erase) -> Result<FormatPlan, String> {
         FormatPlan::from(&answers.0, &answers.1, &answers.2, 1, erase)
     }
 
@@ -256,7 +260,7 @@ mod tests {
         assert_eq!((plan.bytes, plan.timeout_ms), (1 << 30, 600_000));
         assert_eq!(plan.word_10(), 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9);
         assert_eq!(
-            plan.in_words(),
+            plan.text(),
             "namespace 1, erase of user data, LBA format 2 (4096 bytes and 8 of metadata) as it is"
         );
         let mut many = answers();
@@ -274,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_against_it_is_said() {
-        let refused = |change: fn(&mut Answers), erase| {
+    fn objections_are_reported() {
+        let refused = |change: fn(&mut CheckMetrics), erase| {
             let mut answers = answers();
             change(&mut answers);
             plan(&answers, erase).unwrap_err()
         };
         for (change, erase, word) in [
-            ((|a| a.0[256] = 0) as fn(&mut Answers), Erase::UserData, "can not be formatted"),
+            ((|a| a.0[256] = 0) as fn(&mut CheckMetrics), Erase::UserData, "can not be formatted"),
             (|a| a.0[524] = 0, Erase::Key, "can not erase by its key"),
             (|a| (a.0[524], a.1[4]) = (1, 7), Erase::UserData, "others (number 7)"),
             (|a| (a.0[524], a.1[4]) = (2, 7), Erase::UserData, "others (number 7)"),
@@ -297,8 +301,11 @@ mod tests {
         alone.1[4] = 7;
         plan(&alone, Erase::UserData).unwrap();
         for number in [0, 3, 7] {
-            assert!(Erase::numbered(number).unwrap_err().to_string().contains("take 1"));
+            assert!(Erase::by_number(number).unwrap_err().to_string().contains("take 1"));
         }
-        assert_eq!((Erase::numbered(1).unwrap(), Erase::numbered(2).unwrap()), (Erase::UserData, Erase::Key));
+        assert_eq!(
+            (Erase::by_number(1).unwrap(), Erase::by_number(2).unwrap()),
+            (Erase::UserData, Erase::Key)
+        );
     }
 }

@@ -16,7 +16,7 @@ pub const PASSWORD: &str = "likenew";
 
 impl AtaSecurity {
     /// Of a disk, by the kernel's name; nothing for what is no ATA drive, or where that can not be asked.
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn read(name: &str) -> Option<Self> {
         let opened = std::fs::File::open(Path::new("/dev").join(name)).ok()?;
         ata_command::identify(&opened).ok().map(|identify| identify.security())
     }

@@ -5,7 +5,7 @@
 const CODE: u16 = 0x7FF;
 
 /// A reason and what to do, without a full stop.
-pub(super) fn in_words(status: u16) -> String {
+pub(super) fn text(status: u16) -> String {
     let code = status & CODE;
     let words = match code {
         // Firmware of laptops freezes drives at start (nvme-cli issue 84: PM951, PM961, SM961).
@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn every_refusal_says_what_to_do() {
         for code in 0..0x400u16 {
-            let words = in_words(0x4000 | code);
+            let words = text(0x4000 | code);
             assert!(words.contains(&format!("{code:03X}h: ")), "{words}");
             assert!(!words.ends_with('.') && words.contains([';', ':']), "{words}");
         }
-        assert!(in_words(0x4001).contains("Suspend"));
-        assert!(in_words(0x2015).contains("password"));
+        assert!(text(0x4001).contains("Suspend"));
+        assert!(text(0x2015).contains("password"));
     }
 }

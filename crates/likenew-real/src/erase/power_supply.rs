@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn laptops_and_desktops_and_their_mice_are_told_apart() {
+    fn laptops_and_desktops_and_their_mice_are_distinguished() {
         let mains = [("type", "Mains"), ("online", "1")];
         let unplugged = [("type", "Mains"), ("online", "0")];
         let half = [("type", "Battery"), ("capacity", "55")];

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use likenew_core::facts::{Drive, DriveKind, Fact};
-use likenew_core::fault::Fault;
-use likenew_core::look::Seen;
-use likenew_core::outlook::Deed;
+use likenew_core::feasibility::ActionKind;
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::ProbeResult;
 use rustix::fs::{Mode, OFlags};
 
-use super::deny::{Level, known_against};
+use super::deny::{Level, matching_denials};
 use super::instructions::AtaSecurity;
 use super::power_supply::PowerSupply;
-use crate::fault::not_possible;
+use crate::lab_error::not_possible;
 
 /// Charge below which a battery is not trusted to last.
 const CHARGE_MIN: u8 = 50;
@@ -38,14 +38,14 @@ pub enum Standing {
     /// It does not: why, and what to do.
     Refuses {
         /// What is the matter.
-        why: String,
+        reason: String,
         /// What to do.
         remedy: String,
     },
     /// Nobody can say: why, and what would help.
     Unknown {
         /// Why it is not known.
-        why: String,
+        reason: String,
         /// What would help.
         help: String,
     },
@@ -57,18 +57,18 @@ impl Precondition {
     }
 
     /// Whether it stands against it. What is not known stands only against erases by the drive itself, which can not be ended.
-    pub fn stands_against(&self, deed: Deed) -> bool {
+    pub fn stands_against(&self, action: ActionKind) -> bool {
         match self.standing {
             Standing::Holds(_) | Standing::Warns(_) => false,
             Standing::Refuses { .. } => true,
-            Standing::Unknown { .. } => deed.is_by_the_drive(),
+            Standing::Unknown { .. } => action.is_drive_command(),
         }
     }
 }
 
 /// What is looked at besides facts.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
+pub struct Environment {
     /// What the machine runs on.
     pub power: PowerSupply,
     /// Of an ATA drive, where it says.
@@ -79,20 +79,20 @@ pub struct Surroundings {
 ///
 /// # Errors
 /// The path can not be looked at, or there is no drive below it that could be asked.
-pub fn preconditions(path: &Path, deed: Deed) -> Result<Vec<(String, Vec<Precondition>)>, Fault> {
+pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec<Precondition>)>, LabError> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
         .map_err(|errno| not_possible("look at", path, errno))?;
     let power = PowerSupply::now();
-    match crate::facts::look_at(&opened, None) {
-        Seen::Facts(facts) => {
+    match crate::facts::collect(&opened, None) {
+        ProbeResult::Facts(facts) => {
             let of = |drive: &Drive| {
-                let security = AtaSecurity::of(&drive.name);
-                (drive.name.clone(), for_drive(drive, Surroundings { power, security }, deed))
+                let security = AtaSecurity::read(&drive.name);
+                (drive.name.clone(), for_drive(drive, Environment { power, security }, action))
             };
             Ok(facts.drives.iter().map(of).collect())
         }
-        Seen::Unknown(why) => Err(Fault::Refused(format!(
-            "{} stays as it is: nothing is known of the drive below it ({why}); see likenew facts {}",
+        ProbeResult::Unknown(reason) => Err(LabError::Refused(format!(
+            "{} stays as it is: nothing is known of the drive below it ({reason}); see likenew facts {}",
             path.display(),
             path.display()
         ))),
@@ -101,18 +101,18 @@ pub fn preconditions(path: &Path, deed: Deed) -> Result<Vec<(String, Vec<Precond
 }
 
 /// The same for one drive of which the facts are known.
-pub fn for_drive(drive: &Drive, surroundings: Surroundings, deed: Deed) -> Vec<Precondition> {
+pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -> Vec<Precondition> {
     let mut all = vec![
         Precondition::new("power", power(surroundings.power)),
         Precondition::new("temperature", temperature(drive)),
     ];
     all.extend(health(drive).into_iter().map(|standing| Precondition::new("health", standing)));
-    all.extend(model(drive, deed).into_iter().map(|standing| Precondition::new("model", standing)));
-    if deed.is_by_the_drive() {
-        all.push(Precondition::new("way", way(drive, deed)));
+    all.extend(model(drive, action).into_iter().map(|standing| Precondition::new("model", standing)));
+    if action.is_drive_command() {
+        all.push(Precondition::new("way", way(drive, action)));
     }
-    if matches!(deed, Deed::AtaSecureErase | Deed::AtaSanitize) {
-        all.push(Precondition::new("security", security(surroundings.security, deed)));
+    if matches!(action, ActionKind::AtaSecureErase | ActionKind::AtaSanitize) {
+        all.push(Precondition::new("security", security(surroundings.security, action)));
     }
     all
 }
@@ -121,27 +121,29 @@ pub fn for_drive(drive: &Drive, surroundings: Surroundings, deed: Deed) -> Vec<P
 ///
 /// # Errors
 /// That one.
-pub fn require(path: &Path, found: &[Precondition], deed: Deed) -> Result<(), Fault> {
-    let Some(against) = found.iter().find(|found| found.stands_against(deed)) else { return Ok(()) };
-    let reason = match &against.standing {
-        Standing::Refuses { why, remedy } => format!("{why}; {remedy}"),
-        Standing::Unknown { why, help } => format!("{why}, and this can not be ended once it runs; {help}"),
+pub fn require(path: &Path, found: &[Precondition], action: ActionKind) -> Result<(), LabError> {
+    let Some(against) = found.iter().find(|found| found.stands_against(action)) else { return Ok(()) };
+    let refusal_text = match &against.standing {
+        Standing::Refuses { reason, remedy } => format!("{reason}; {remedy}"),
+        Standing::Unknown { reason, help } => {
+            format!("{reason}, and this can not be ended once it runs; {help}")
+        }
         Standing::Holds(_) | Standing::Warns(_) => return Ok(()),
     };
-    Err(Fault::Refused(format!("{} stays as it is: {reason}", path.display())))
+    Err(LabError::Refused(format!("{} stays as it is: {refusal_text}", path.display())))
 }
 
-fn refuses(why: impl Into<String>, remedy: &str) -> Standing {
-    Standing::Refuses { why: why.into(), remedy: remedy.to_owned() }
+fn refuses(reason: impl Into<String>, remedy: &str) -> Standing {
+    Standing::Refuses { reason: reason.into(), remedy: remedy.to_owned() }
 }
 
 fn unknown<T>(what: &str, fact: &Fact<T>, help: &str) -> Standing {
-    let why = fact.why().map_or_else(String::new, |why| format!(": {why}"));
+    let reason = fact.reason().map_or_else(String::new, |reason| format!(": {reason}"));
     let own = match fact {
         Fact::Unknown { help: Some(help), .. } => help.clone(),
         _ => help.to_owned(),
     };
-    Standing::Unknown { why: format!("{what} is not known{why}"), help: own }
+    Standing::Unknown { reason: format!("{what} is not known{reason}"), help: own }
 }
 
 fn power(supply: PowerSupply) -> Standing {
@@ -219,28 +221,28 @@ fn health(drive: &Drive) -> Vec<Standing> {
     all
 }
 
-fn model(drive: &Drive, deed: Deed) -> Vec<Standing> {
+fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
     let Some(model) = drive.identity.model.value() else {
         return vec![unknown("its model", &drive.identity.model, "see likenew facts")];
     };
     let firmware = drive.identity.firmware.value().map(String::as_str);
-    let known = known_against(deed, model, firmware);
+    let known = matching_denials(action, model, firmware);
     if known.is_empty() {
         return vec![Standing::Holds(format!("nothing is known against that for {model}"))];
     }
-    let standing = |known: &super::deny::Known| match known.level {
+    let standing = |known: &super::deny::DenyMatch| match known.level {
         Level::Deny => {
-            refuses(format!("{} ({})", known.why, known.source), "take another way to bring it back")
+            refuses(format!("{} ({})", known.reason, known.source), "take another way to bring it back")
         }
-        Level::Warn => Standing::Warns(format!("{} ({})", known.why, known.source)),
+        Level::Warn => Standing::Warns(format!("{} ({})", known.reason, known.source)),
     };
     known.iter().map(standing).collect()
 }
 
 /// How commands get to it: bridges of USB swallow some, and answer others themselves.
-fn way(drive: &Drive, deed: Deed) -> Standing {
-    let wants = match deed {
-        Deed::NvmeFormat | Deed::NvmeSanitize => DriveKind::Nvme,
+fn way(drive: &Drive, action: ActionKind) -> Standing {
+    let wants = match action {
+        ActionKind::NvmeFormat | ActionKind::NvmeSanitize => DriveKind::Nvme,
         _ => DriveKind::Sata,
     };
     match drive.kind {
@@ -253,10 +255,10 @@ fn way(drive: &Drive, deed: Deed) -> Standing {
     }
 }
 
-fn security(security: Option<AtaSecurity>, deed: Deed) -> Standing {
+fn security(security: Option<AtaSecurity>, action: ActionKind) -> Standing {
     let Some(security) = security else {
         return Standing::Unknown {
-            why: "whether it is locked is not known".to_owned(),
+            reason: "whether it is locked is not known".to_owned(),
             help: "run it as root, with the drive on SATA".to_owned(),
         };
     };
@@ -272,7 +274,7 @@ fn security(security: Option<AtaSecurity>, deed: Deed) -> Standing {
             "suspend the machine and wake it, which thaws most drives",
         );
     }
-    if security.enabled && deed == Deed::AtaSecureErase {
+    if security.enabled && action == ActionKind::AtaSecureErase {
         return refuses(
             "a password is set on it already",
             "take it away with that password first (hdparm --security-disable)",
@@ -290,73 +292,78 @@ mod tests {
         Drive {
             name: "sdx".into(),
             kind,
-            identity: Identity { model: Fact::known(model.to_owned(), "test"), ..Identity::default() },
+            identity: Identity { model: Fact::new(model.to_owned(), "test"), ..Identity::default() },
             health: Health {
-                failing: Fact::known(false, "test"),
-                temperature_c: Fact::known(40.0, "test"),
+                failing: Fact::new(false, "test"),
+                temperature_c: Fact::new(40.0, "test"),
                 ..Health::default()
             },
             ..Drive::default()
         }
     }
 
-    const MAINS: Surroundings = Surroundings { power: PowerSupply::Mains, security: None };
+    const MAINS: Environment = Environment { power: PowerSupply::Mains, security: None };
 
-    fn refusal(drive: &Drive, surroundings: Surroundings, deed: Deed) -> Option<String> {
-        let found = for_drive(drive, surroundings, deed);
-        require(Path::new("/dev/sdx"), &found, deed).err().map(|fault| fault.to_string())
+    fn refusal(drive: &Drive, surroundings: Environment, action: ActionKind) -> Option<String> {
+        let found = for_drive(drive, surroundings, action);
+        require(Path::new("/dev/sdx"), &found, action).err().map(|lab_error| lab_error.to_string())
     }
 
     #[test]
     fn a_sound_drive_is_refused_nothing_that_it_takes() {
         let nvme = sound(DriveKind::Nvme, "GOOD DRIVE");
-        for deed in [Deed::Fstrim, Deed::Discard, Deed::Overwrite, Deed::NvmeFormat] {
-            assert_eq!(refusal(&nvme, MAINS, deed), None, "{deed:?}");
+        for action in [ActionKind::Fstrim, ActionKind::Discard, ActionKind::Overwrite, ActionKind::NvmeFormat]
+        {
+            assert_eq!(refusal(&nvme, MAINS, action), None, "{action:?}");
         }
         let sata = sound(DriveKind::Sata, "GOOD DRIVE");
         let open = AtaSecurity { supported: true, ..AtaSecurity::default() };
-        let open = Surroundings { security: Some(open), ..MAINS };
-        assert_eq!(refusal(&sata, open, Deed::AtaSecureErase), None);
+        let open = Environment { security: Some(open), ..MAINS };
+        assert_eq!(refusal(&sata, open, ActionKind::AtaSecureErase), None);
     }
 
     #[test]
     fn everything_that_stands_against_it_says_what_to_do() {
         type Change = fn(&mut Drive);
-        let cases: [(Change, Deed, &str); 11] = [
-            (|drive| drive.health.failing = Fact::known(true, "t"), Deed::Discard, "failing"),
-            (|drive| drive.health.read_only = Fact::known(true, "t"), Deed::Fstrim, "read-only"),
-            (|drive| drive.health.pending_sectors = Fact::known(3, "t"), Deed::Refresh, "3 of its sectors"),
+        let cases: [(Change, ActionKind, &str); 11] = [
+            (|drive| drive.health.failing = Fact::new(true, "t"), ActionKind::Discard, "failing"),
+            (|drive| drive.health.read_only = Fact::new(true, "t"), ActionKind::Fstrim, "read-only"),
+            (
+                |drive| drive.health.pending_sectors = Fact::new(3, "t"),
+                ActionKind::Refresh,
+                "3 of its sectors",
+            ),
             (
                 |drive| {
-                    drive.health.spare_percent = Fact::known(5.0, "t");
-                    drive.health.spare_threshold_percent = Fact::known(10.0, "t");
+                    drive.health.spare_percent = Fact::new(5.0, "t");
+                    drive.health.spare_threshold_percent = Fact::new(10.0, "t");
                 },
-                Deed::Overwrite,
+                ActionKind::Overwrite,
                 "5 % of its spare",
             ),
-            (|drive| drive.health.temperature_c = Fact::known(71.0, "t"), Deed::Discard, "71 °C"),
+            (|drive| drive.health.temperature_c = Fact::new(71.0, "t"), ActionKind::Discard, "71 °C"),
             (
                 |drive| {
-                    drive.health.temperature_c = Fact::known(61.0, "t");
-                    drive.identity.rotation_rpm = Fact::known(7200, "t");
+                    drive.health.temperature_c = Fact::new(61.0, "t");
+                    drive.identity.rotation_rpm = Fact::new(7200, "t");
                 },
-                Deed::Overwrite,
+                ActionKind::Overwrite,
                 "60 °C",
             ),
-            (|drive| drive.health.throttling = Fact::known(true, "t"), Deed::Discard, "slowing itself"),
-            (|drive| drive.kind = DriveKind::Usb, Deed::NvmeFormat, "behind USB"),
-            (|drive| drive.kind = DriveKind::Sata, Deed::NvmeFormat, "no drive that takes"),
+            (|drive| drive.health.throttling = Fact::new(true, "t"), ActionKind::Discard, "slowing itself"),
+            (|drive| drive.kind = DriveKind::Usb, ActionKind::NvmeFormat, "behind USB"),
+            (|drive| drive.kind = DriveKind::Sata, ActionKind::NvmeFormat, "no drive that takes"),
             (
-                |drive| drive.identity.model = Fact::known("INTEL SSDPEKKF256G8L".into(), "t"),
-                Deed::NvmeFormat,
+                |drive| drive.identity.model = Fact::new("INTEL SSDPEKKF256G8L".into(), "t"),
+                ActionKind::NvmeFormat,
                 "2677",
             ),
-            (|drive| drive.health.failing = Fact::Unasked, Deed::NvmeFormat, "can not be ended"),
+            (|drive| drive.health.failing = Fact::NotQueried, ActionKind::NvmeFormat, "can not be ended"),
         ];
-        for (change, deed, word) in cases {
+        for (change, action, word) in cases {
             let mut drive = sound(DriveKind::Nvme, "GOOD DRIVE");
             change(&mut drive);
-            let text = refusal(&drive, MAINS, deed).unwrap();
+            let text = refusal(&drive, MAINS, action).unwrap();
             assert!(text.contains(word) && text.contains("stays as it is") && text.contains("; "), "{text}");
         }
         let nvme = sound(DriveKind::Nvme, "GOOD DRIVE");
@@ -366,7 +373,7 @@ mod tests {
             (PowerSupply::BatteryOfUnknownCharge, true),
             (PowerSupply::Unlisted, false),
         ] {
-            let text = refusal(&nvme, Surroundings { power, ..MAINS }, Deed::Discard);
+            let text = refusal(&nvme, Environment { power, ..MAINS }, ActionKind::Discard);
             assert_eq!(text.is_some_and(|text| text.contains("plug it in")), refused, "{power:?}");
         }
     }
@@ -374,10 +381,10 @@ mod tests {
     #[test]
     fn what_is_not_known_stands_against_erases_by_the_drive_alone() {
         let silent = Drive { kind: DriveKind::Nvme, ..Drive::default() };
-        for deed in [Deed::Fstrim, Deed::Discard, Deed::Overwrite, Deed::Refresh] {
-            assert_eq!(refusal(&silent, MAINS, deed), None, "{deed:?}");
+        for action in [ActionKind::Fstrim, ActionKind::Discard, ActionKind::Overwrite, ActionKind::Refresh] {
+            assert_eq!(refusal(&silent, MAINS, action), None, "{action:?}");
         }
-        let text = refusal(&silent, MAINS, Deed::NvmeFormat).unwrap();
+        let text = refusal(&silent, MAINS, ActionKind::NvmeFormat).unwrap();
         assert!(text.contains("temperature is not known"), "{text}");
     }
 
@@ -387,11 +394,12 @@ mod tests {
         let with = |change: fn(&mut AtaSecurity)| {
             let mut security = AtaSecurity { supported: true, ..AtaSecurity::default() };
             change(&mut security);
-            refusal(&sata, Surroundings { security: Some(security), ..MAINS }, Deed::AtaSecureErase).unwrap()
+            refusal(&sata, Environment { security: Some(security), ..MAINS }, ActionKind::AtaSecureErase)
+                .unwrap()
         };
         assert!(with(|security| security.locked = true).contains("unlock it"));
         assert!(with(|security| security.frozen = true).contains("suspend"));
         assert!(with(|security| security.enabled = true).contains("security-disable"));
-        assert!(refusal(&sata, MAINS, Deed::AtaSecureErase).unwrap().contains("as root"));
+        assert!(refusal(&sata, MAINS, ActionKind::AtaSecureErase).unwrap().contains("as root"));
     }
 }

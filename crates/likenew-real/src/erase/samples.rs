@@ -1,15 +1,15 @@
 //! Blocks read here and there, to see what became of a drive's contents.
 
-use likenew_core::cure::Became;
-use likenew_core::fault::Fault;
+use likenew_core::fix::ReadBackCounts;
 use likenew_core::io::Slot;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread};
 use sha2::{Digest as _, Sha256};
 
 use crate::buffers::Buffers;
 use crate::consent::Consent;
-use crate::fault::failed;
+use crate::lab_error::io_error;
 
 /// Bytes of one sample: the largest block of drives that are in use.
 const BYTES: u64 = 4096;
@@ -31,16 +31,16 @@ impl Samples {
     ///
     /// # Errors
     /// The device can not be looked at. A block that can not be read is no error.
-    pub fn read(consent: &Consent, count: u64) -> Result<Self, Fault> {
+    pub fn read(consent: &Consent, count: u64) -> Result<Self, LabError> {
         let device = consent.descriptor();
-        let bytes = seek(device, SeekFrom::End(0)).map_err(failed("ask for the size of a device"))?;
+        let bytes = seek(device, SeekFrom::End(0)).map_err(io_error("ask for the size of a device"))?;
         let blocks = bytes / BYTES;
         let mut buffers = Buffers::map(1, BYTES as u32)?;
         let count = count.min(blocks);
         let samples = (0..count).map(|index| {
             // The first and the last block are among them.
             let block = if count > 1 { index * (blocks - 1) / (count - 1) } else { 0 };
-            let buffer = &mut buffers.of(Slot(0))[..BYTES as usize];
+            let buffer = &mut buffers.slot_mut(Slot(0))[..BYTES as usize];
             let read = loop {
                 match pread(device, &mut *buffer, block * BYTES) {
                     Err(Errno::INTR) => {}
@@ -59,20 +59,20 @@ impl Samples {
     ///
     /// # Panics
     /// When the others are not of the same places.
-    pub fn became(&self, later: &Self) -> Became {
+    pub fn compare(&self, later: &Self) -> ReadBackCounts {
         assert_eq!(self.0.len(), later.0.len(), "samples of the same places");
-        let mut became = Became::default();
+        let mut counts = ReadBackCounts::default();
         for (before, after) in self.0.iter().zip(&later.0) {
-            let counted = match (before, after) {
-                (_, Sample::Unreadable) => &mut became.unreadable,
-                (Sample::Data(before), Sample::Data(after)) if before == after => &mut became.same,
-                (Sample::Data(_), Sample::Data(_)) => &mut became.other,
-                (Sample::Data(_), Sample::Zeros | Sample::Ones) => &mut became.blank,
-                (Sample::Zeros | Sample::Ones | Sample::Unreadable, _) => &mut became.empty,
+            let discard_counters = match (before, after) {
+                (_, Sample::Unreadable) => &mut counts.unreadable,
+                (Sample::Data(before), Sample::Data(after)) if before == after => &mut counts.same,
+                (Sample::Data(_), Sample::Data(_)) => &mut counts.changed,
+                (Sample::Data(_), Sample::Zeros | Sample::Ones) => &mut counts.blank,
+                (Sample::Zeros | Sample::Ones | Sample::Unreadable, _) => &mut counts.empty,
             };
-            *counted += 1;
+            *discard_counters += 1;
         }
-        became
+        counts
     }
 }
 
@@ -91,12 +91,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_change_is_told_from_every_other() {
+    fn every_change_is_distinguished_from_every_other() {
         let data = |byte: u8| sample(&[byte, 1]);
         let (zeros, ones) = (sample(&[0, 0]), sample(&[0xFF; 4]));
         let before = Samples(vec![data(1), data(2), data(3), data(4), data(5), zeros, ones]);
         let after = Samples(vec![data(1), data(9), zeros, ones, Sample::Unreadable, data(1), ones]);
-        let became = before.became(&after);
-        assert_eq!(became, Became { same: 1, other: 1, blank: 2, unreadable: 1, empty: 2 });
+        let counts = before.compare(&after);
+        assert_eq!(counts, ReadBackCounts { same: 1, changed: 1, blank: 2, unreadable: 1, empty: 2 });
     }
 }

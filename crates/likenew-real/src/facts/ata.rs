@@ -2,7 +2,7 @@
 
 use likenew_core::facts::{Attribute, Counts, Fact, Health};
 
-use super::asker::Question;
+use super::machine_query::Question;
 use super::subject::Subject;
 use crate::standards::ata::{self, Feature};
 
@@ -13,19 +13,19 @@ const DIRECTORY: u8 = 0x00;
 const STATISTICS: u8 = 0x04;
 
 /// The answer, unless the drive does not take such questions. One whose IDENTIFY DEVICE is not known is asked.
-fn ask(subject: &Subject<'_>, feature: Feature, question: Question) -> Fact<Vec<u8>> {
+fn query(subject: &Subject<'_>, feature: Feature, question: Question) -> Fact<Vec<u8>> {
     let identify = subject.ata_identify();
     match identify.value().and_then(|identify| identify.refusal(feature)) {
-        Some(why) => Fact::unknown(why, question.origin()),
-        None => subject.ask(question),
+        Some(reason) => Fact::unknown(reason, question.origin()),
+        None => subject.query(question),
     }
 }
 
 /// Attributes, from SMART READ DATA and SMART READ THRESHOLDS.
 pub(crate) fn attributes(subject: &Subject<'_>) -> Fact<Vec<Attribute>> {
-    let thresholds = ask(subject, Feature::Smart, Question::AtaSmartThresholds);
+    let thresholds = query(subject, Feature::Smart, Question::AtaSmartThresholds);
     let thresholds = thresholds.value().map_or(&[][..], Vec::as_slice);
-    let data = ask(subject, Feature::Smart, Question::AtaSmartData);
+    let data = query(subject, Feature::Smart, Question::AtaSmartData);
     data.and_then("it holds no attributes", |data| ata::attributes(&data, thresholds))
 }
 
@@ -88,12 +88,12 @@ fn raw(attributes: &Fact<Vec<Attribute>>, id: u8, bits: u32) -> Fact<u64> {
 /// A page of Device Statistics, where the directory of logs has that log.
 fn statistics(subject: &Subject<'_>, page: u8) -> Fact<Vec<u8>> {
     let question = Question::AtaLog(STATISTICS, page);
-    let directory = ask(subject, Feature::Logs, Question::AtaLog(DIRECTORY, 0));
+    let directory = query(subject, Feature::Logs, Question::AtaLog(DIRECTORY, 0));
     match directory.map(|directory| ata::log_pages(&directory, STATISTICS)) {
-        Fact::Known { value: Some(1..), .. } => subject.ask(question),
-        Fact::Known { .. } => Fact::unknown(NO_STATISTIC, question.origin()),
-        Fact::Unknown { why, help, .. } => Fact::Unknown { why, help, origin: question.origin() },
-        Fact::Unasked => Fact::Unasked,
+        Fact::Value { value: Some(1..), .. } => subject.query(question),
+        Fact::Value { .. } => Fact::unknown(NO_STATISTIC, question.origin()),
+        Fact::Unknown { reason, help, .. } => Fact::Unknown { reason, help, origin: question.origin() },
+        Fact::NotQueried => Fact::NotQueried,
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
     fn the_low_bits_of_a_makers_number_are_taken() {
         let mut data = vec![0; 512];
         data[2..14].copy_from_slice(&[199, 0, 0, 100, 90, 0x34, 0x12, 0, 0, 0, 0, 0]);
-        let known = Fact::known(ata::attributes(&data, &[]).unwrap(), "SMART");
-        assert_eq!((raw(&known, 199, 8).get(), raw(&known, 7, 8).why()), (Some(0x34), Some(ABSENT)));
+        let known = Fact::new(ata::attributes(&data, &[]).unwrap(), "SMART");
+        assert_eq!((raw(&known, 199, 8).get(), raw(&known, 7, 8).reason()), (Some(0x34), Some(ABSENT)));
     }
 }

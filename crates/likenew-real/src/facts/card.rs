@@ -17,7 +17,7 @@ pub(crate) fn card(subject: &Subject<'_>) -> Card {
         name: subject.line("device/name"),
         maker: number("device/manfid"),
         maker_for: number("device/oemid"),
-        made: subject.line("device/date"),
+        manufacture_date: subject.line("device/date"),
         allocation_unit_bytes: roots.count(&subject.device, "device/preferred_erase_size"),
         queues_commands: queues(subject),
         timing: timing(subject),

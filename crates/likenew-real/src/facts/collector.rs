@@ -4,7 +4,7 @@ use std::path::Path;
 
 use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind};
 
-use super::asker::Asker;
+use super::machine_query::MachineQuery;
 use super::roots::Roots;
 use super::smartctl::Smartctl;
 use super::subject::Subject;
@@ -19,7 +19,7 @@ use crate::mounts::Mount;
 /// Collects facts of one machine.
 pub(crate) struct Collector<'a> {
     pub(crate) roots: &'a Roots,
-    pub(crate) asker: &'a dyn Asker,
+    pub(crate) queries: &'a dyn MachineQuery,
 }
 
 impl Collector<'_> {
@@ -27,8 +27,8 @@ impl Collector<'_> {
     pub(crate) fn of_mount(&self, mount: &Mount) -> Facts {
         let devices = self.devices_of(mount);
         let mut facts = self.of_devices(&devices);
-        facts.stack.insert(0, stack::mounted(mount, &devices));
-        facts.file_system = Some(file_system::file_system(self.roots, self.asker, mount));
+        facts.stack.insert(0, stack::mount_layer(mount, &devices));
+        facts.file_system = Some(file_system::file_system(self.roots, self.queries, mount));
         facts
     }
 
@@ -38,15 +38,15 @@ impl Collector<'_> {
         let subjects: Vec<Subject<'_>> = bottoms
             .into_iter()
             .filter(|device| !device.name().starts_with("loop"))
-            .map(|device| Subject::new(self.roots, self.asker, device))
+            .map(|device| Subject::new(self.roots, self.queries, device))
             .collect();
         let before: Vec<_> = subjects.iter().map(traffic::reading).collect();
-        let seconds = if subjects.is_empty() { 0.0 } else { self.asker.pause_s() };
-        let log = kernel_log::kernel_log(self.asker);
+        let seconds = if subjects.is_empty() { 0.0 } else { self.queries.pause_s() };
+        let log = kernel_log::kernel_log(self.queries);
         let drives =
             subjects.iter().zip(&before).map(|(subject, before)| drive(subject, before, seconds, &log));
         Facts {
-            machine: machine::machine(self.roots, self.asker),
+            machine: machine::machine(self.roots, self.queries),
             drives: drives.collect(),
             stack: layers,
             ..Facts::default()
@@ -55,17 +55,17 @@ impl Collector<'_> {
 
     /// The layers below some devices and the drives at the bottom. A loop device stands on a file, and goes on with what that lies in.
     fn down_from(&self, devices: &[BlockDevice]) -> (Vec<Layer>, Vec<BlockDevice>) {
-        let mut layers = stack::layers(self.roots, self.asker, devices);
+        let mut layers = stack::layers(self.roots, self.queries, devices);
         let mut bottoms = stack::bottoms(devices);
-        let mut seen = 0;
-        while let Some(at) = layers[seen..].iter().position(|layer| layer.kind == LayerKind::Loop) {
-            seen += at + 1;
-            let layer = &mut layers[seen - 1];
+        let mut visited = 0;
+        while let Some(at) = layers[visited..].iter().position(|layer| layer.kind == LayerKind::Loop) {
+            visited += at + 1;
+            let layer = &mut layers[visited - 1];
             let Some(mount) = layer.label.value().and_then(|file| self.mount_of(file)) else { continue };
             let below = self.devices_of(&mount);
-            let file_system = stack::mounted(&mount, &below);
+            let file_system = stack::mount_layer(&mount, &below);
             layer.on = vec![file_system.name.clone()];
-            let more = std::iter::once(file_system).chain(stack::layers(self.roots, self.asker, &below));
+            let more = std::iter::once(file_system).chain(stack::layers(self.roots, self.queries, &below));
             for layer in more {
                 if layers.iter().all(|known| known.name != layer.name) {
                     layers.push(layer);
@@ -92,7 +92,7 @@ impl Collector<'_> {
     fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
         let one = self
             .roots
-            .numbered(mount.device)
+            .by_number(mount.device)
             .or_else(|| self.roots.device_at(&mount.source.to_string_lossy()));
         let Some(one) = one else { return Vec::new() };
         if mount.kind != "btrfs" {
@@ -165,34 +165,35 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             ata::counts(subject, &attributes, &mut drive.counts);
         }
         DriveKind::Scsi => {
-            let said = Smartctl::ask(subject);
-            drive.health.failing = said.health().failing;
-            said.complete(subject, drive);
+            let message = Smartctl::query(subject);
+            drive.health.failing = message.health().failing;
+            message.complete(subject, drive);
         }
         DriveKind::Card => {
             drive.health = card::health(subject);
             drive.card = Some(card::card(subject));
         }
         DriveKind::Usb => {
-            let said = Smartctl::ask(subject);
-            let asked = said.why().map_or_else(String::new, |why| format!(": {why}"));
-            let why = format!(
+            let message = Smartctl::query(subject);
+            let asked = message.reason().map_or_else(String::new, |reason| format!(": {reason}"));
+            let reason = format!(
                 "what a bridge of USB does with such questions is known to smartctl at most, so nobody else asks it them{asked}"
             );
-            drive.health.failing = Fact::unknown(why, "SMART");
-            said.complete(subject, drive);
-            said.identify(drive);
+            drive.health.failing = Fact::unknown(reason, "SMART");
+            message.complete(subject, drive);
+            message.identify(drive);
         }
         DriveKind::Virtual => {
-            let why = "a virtual disk says nothing of the medium behind it";
-            drive.health = Health { failing: Fact::unknown(why, "the kind of drive"), ..Health::default() };
+            let reason = "a virtual disk says nothing of the medium behind it";
+            drive.health =
+                Health { failing: Fact::unknown(reason, "the kind of drive"), ..Health::default() };
         }
         _ => {}
     }
     // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which knows many of them.
     let is_own = matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata);
-    if is_own && drive.health.failing.value().is_none() && subject.asker.is_root() {
-        Smartctl::ask(subject).complete(subject, drive);
+    if is_own && drive.health.failing.value().is_none() && subject.queries.is_root() {
+        Smartctl::query(subject).complete(subject, drive);
     }
 }
 
@@ -200,10 +201,10 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
 fn temperature(subject: &Subject<'_>) -> Fact<f64> {
     let source = HealthSource::of_disk(subject.device.folder());
     if !source.has_temperature() {
-        return Fact::Unasked;
+        return Fact::NotQueried;
     }
     let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
     // A number that no drive can have is none.
     let degrees = source.read().temperature_c.filter(|degrees| (-100.0..=300.0).contains(degrees));
-    Fact::of(degrees, "it holds no temperature", origin)
+    Fact::from_option(degrees, "it holds no temperature", origin)
 }

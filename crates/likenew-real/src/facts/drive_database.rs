@@ -41,12 +41,12 @@ pub(crate) fn database(roots: &Roots, model: Option<&str>, firmware: Option<&str
     // Of some models it has settings and knows no family.
     let family = found.map(|entry| entry.family).filter(|family| !family.is_empty());
     Database {
-        warning: Fact::known(warning, origin),
+        warning: Fact::new(warning, origin),
         shingled: match &family {
-            Some(family) => Fact::known(family.contains("(SMR"), origin),
+            Some(family) => Fact::new(family.contains("(SMR"), origin),
             None => Fact::unknown("the database does not know this model", origin),
         },
-        family: Fact::known(family, origin),
+        family: Fact::new(family, origin),
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let roots = Roots::at(root.path());
         let none = database(&roots, Some("MKR30EZ"), None);
-        assert!(none.family.why().unwrap().contains("not installed"));
+        assert!(none.family.reason().unwrap().contains("not installed"));
         let folder = root.path().join("usr/share/smartmontools");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("drivedb.h"), TEXT).unwrap();

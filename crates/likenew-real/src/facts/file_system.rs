@@ -2,7 +2,7 @@
 
 use likenew_core::facts::{Fact, FileSystem};
 
-use super::asker::{Asker, Filled, fact};
+use super::machine_query::{MachineQuery, SpaceUsage, fact};
 use super::roots::Roots;
 use super::trimming::trimming;
 use crate::drive_facts::clean;
@@ -10,35 +10,35 @@ use crate::identify::compresses;
 use crate::mounts::Mount;
 
 /// What the mount says of it, and how full it is.
-pub(crate) fn file_system(roots: &Roots, asker: &dyn Asker, mount: &Mount) -> FileSystem {
+pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mount) -> FileSystem {
     const MOUNTS: &str = "/proc/self/mountinfo";
-    let filled = fact(asker.filled(&mount.point), "statvfs");
-    let bytes = |of: fn(Filled) -> u64| filled.clone().map(of);
+    let filled = fact(queries.space_usage(&mount.point), "statvfs");
+    let bytes = |of: fn(SpaceUsage) -> u64| filled.clone().map(of);
     let mut options: Vec<String> =
         mount.options.split(',').filter(|word| !word.is_empty()).map(clean).collect();
-    let mut seen = std::collections::HashSet::new();
-    options.retain(|option| seen.insert(option.clone()));
+    let mut visited = std::collections::HashSet::new();
+    options.retain(|option| visited.insert(option.clone()));
     FileSystem {
         point: clean(&mount.point),
-        kind: Fact::known(clean(&mount.kind), MOUNTS),
-        source: Fact::known(clean(&mount.source.to_string_lossy()), MOUNTS),
-        options: Fact::known(options, MOUNTS),
+        kind: Fact::new(clean(&mount.kind), MOUNTS),
+        source: Fact::new(clean(&mount.source.to_string_lossy()), MOUNTS),
+        options: Fact::new(options, MOUNTS),
         total_bytes: bytes(|filled| filled.total_bytes),
         used_bytes: bytes(|filled| filled.total_bytes.saturating_sub(filled.free_bytes)),
         free_bytes: bytes(|filled| filled.free_bytes),
         reserved_bytes: bytes(|filled| filled.free_bytes.saturating_sub(filled.available_bytes)),
         used_percent: filled.clone().and_then("it has no size", used_percent),
         compresses: match &*mount.kind {
-            "btrfs" | "bcachefs" | "f2fs" => Fact::known(compresses(&mount.options), MOUNTS),
+            "btrfs" | "bcachefs" | "f2fs" => Fact::new(compresses(&mount.options), MOUNTS),
             "zfs" => Fact::unknown("ZFS says so of each dataset", MOUNTS).help("zfs get compression"),
-            _ => Fact::Unasked,
+            _ => Fact::NotQueried,
         },
-        trimming: trimming(roots, asker, mount),
+        trimming: trimming(roots, queries, mount),
     }
 }
 
 /// As df reckons: what is used, of that and what an ordinary user may still use.
-fn used_percent(filled: Filled) -> Option<f64> {
+fn used_percent(filled: SpaceUsage) -> Option<f64> {
     let used = filled.total_bytes.saturating_sub(filled.free_bytes);
     let all = used.saturating_add(filled.available_bytes);
     (all > 0).then(|| (1000.0 * used as f64 / all as f64).round() / 10.0)

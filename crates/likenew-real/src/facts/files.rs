@@ -9,7 +9,7 @@ use likenew_core::facts::{Fact, Files};
 use rustix::fs::{Mode, OFlags};
 use walkdir::WalkDir;
 
-use super::roots::refused;
+use super::roots::unreadable_fact;
 use crate::scratch::DIRECTORY;
 use crate::trim::{Flush, extents};
 
@@ -28,17 +28,17 @@ pub(crate) fn sample(path: &Path) -> Files {
     let walk = WalkDir::new(path).same_file_system(true).follow_links(false);
     let is_ours = |name: &std::ffi::OsStr| name == DIRECTORY;
     let entries = walk.into_iter().filter_entry(|entry| !is_ours(entry.file_name()));
-    let (mut seen, mut entries_seen) = (Vec::new(), 0);
+    let (mut visited, mut entries_seen) = (Vec::new(), 0);
     for entry in entries.take(ENTRIES_MAX) {
         entries_seen += 1;
         let Ok(entry) = entry else { continue };
         if let Some(metadata) = entry.metadata().ok().filter(Metadata::is_file) {
-            seen.push((entry.into_path(), metadata));
+            visited.push((entry.into_path(), metadata));
         }
     }
-    let mut files = ages(seen.iter().map(|(_, metadata)| metadata));
-    files.is_part = Fact::known(entries_seen == ENTRIES_MAX, TIMES);
-    let long: Vec<_> = seen.iter().filter(|(_, metadata)| metadata.len() >= MAPPED_BYTES_MIN).collect();
+    let mut files = ages(visited.iter().map(|(_, metadata)| metadata));
+    files.is_part = Fact::new(entries_seen == ENTRIES_MAX, TIMES);
+    let long: Vec<_> = visited.iter().filter(|(_, metadata)| metadata.len() >= MAPPED_BYTES_MIN).collect();
     let step = long.len().div_ceil(MAPPED_MAX).max(1);
     let mut pieces = Pieces::default();
     for (path, metadata) in long.into_iter().step_by(step) {
@@ -53,11 +53,11 @@ pub(crate) fn sample(path: &Path) -> Files {
 }
 
 /// Of one open file.
-pub(crate) fn one(file: impl AsFd) -> Files {
+pub(crate) fn sample_file(file: impl AsFd) -> Files {
     let metadata = file.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
     let metadata = match metadata {
         Ok(metadata) => metadata,
-        Err(error) => return Files { files: refused(&error, TIMES), ..Files::default() },
+        Err(error) => return Files { files: unreadable_fact(&error, TIMES), ..Files::default() },
     };
     let mut files = ages(std::iter::once(&metadata));
     let mut pieces = Pieces::default();
@@ -73,7 +73,7 @@ struct Pieces {
     pieces: u64,
     most: u64,
     bytes: u64,
-    refused: Option<String>,
+    refusal: Option<String>,
 }
 
 impl Pieces {
@@ -92,21 +92,23 @@ impl Pieces {
                 self.most = self.most.max(pieces);
                 self.bytes += found.iter().map(|extent| extent.length).sum::<u64>().min(bytes);
             }
-            Err(errno) => self.refused = Some(errno.to_string()),
+            Err(errno) => self.refusal = Some(errno.to_string()),
         }
     }
 
     fn tell(&self, files: &mut Files) {
-        let why = match &self.refused {
-            Some(why) if self.files == 0 => format!("this file system does not tell where files lie: {why}"),
+        let reason = match &self.refusal {
+            Some(reason) if self.files == 0 => {
+                format!("this file system does not tell where files lie: {reason}")
+            }
             _ => "there is no file of 1 MiB or more".to_owned(),
         };
         let is_known = self.files > 0 && self.bytes > 0;
-        files.files_mapped = Fact::known(self.files, PLACES);
+        files.files_mapped = Fact::new(self.files, PLACES);
         let per_mib =
             is_known.then(|| (1000.0 * self.pieces as f64 / (self.bytes as f64 / MIB)).round() / 1000.0);
-        files.extents_per_mib = Fact::of(per_mib, &why, PLACES);
-        files.extents_max = Fact::of(is_known.then_some(self.most), &why, PLACES);
+        files.extents_per_mib = Fact::from_option(per_mib, &reason, PLACES);
+        files.extents_max = Fact::from_option(is_known.then_some(self.most), &reason, PLACES);
     }
 }
 
@@ -124,11 +126,11 @@ fn ages<'a>(all: impl Iterator<Item = &'a Metadata>) -> Files {
     inodes.sort_unstable();
     let quantile = |sorted: &[u64], percent: usize| {
         let value = sorted.get((sorted.len().saturating_sub(1) * percent + 50) / 100).copied();
-        Fact::of(value, "there are no files", TIMES)
+        Fact::from_option(value, "there are no files", TIMES)
     };
     Files {
-        files: Fact::known(contents.len() as u64, TIMES),
-        bytes: Fact::known(bytes, TIMES),
+        files: Fact::new(contents.len() as u64, TIMES),
+        bytes: Fact::new(bytes, TIMES),
         content_age_s_p10: quantile(&contents, 10),
         content_age_s_p50: quantile(&contents, 50),
         content_age_s_p90: quantile(&contents, 90),
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_told_by_numbers_alone() {
+    fn a_folder_is_reported_by_numbers_alone() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join(DIRECTORY)).unwrap();
         std::fs::write(folder.path().join(DIRECTORY).join("ours"), [0; 100]).unwrap();
@@ -168,10 +170,10 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_told_like_a_folder_of_it() {
+    fn one_file_is_reported_like_a_folder_of_it() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), [1; 4096]).unwrap();
-        let files = one(file.as_file());
+        let files = sample_file(file.as_file());
         assert_eq!((files.files.get(), files.bytes.get()), (Some(1), Some(4096)));
     }
 }

@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use likenew_core::facts::{DriveKind, Fact, Identity, Serial};
 use sha2::Sha256;
 
-use super::asker::Question;
+use super::machine_query::Question;
 use super::roots::Roots;
 use super::subject::Subject;
 use crate::block::BlockDevice;
@@ -29,7 +29,7 @@ pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
         serial: serial(subject, &identify),
         capacity_bytes: sectors.and_then("it is too large to be true", |sectors| sectors.checked_mul(512)),
         rotation_rpm: rotation(subject, &identify),
-        virtual_by: shown_by(subject),
+        virtual_by: virtualization(subject),
         knows_trim: knows_trim(subject, identify),
     }
 }
@@ -41,11 +41,11 @@ fn model(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String>
     // /sys has the 16 characters of SCSI, which is less than ATA's 40.
     let whole = identify.clone().and_then("it gives no model", |identify| identify.model());
     let udev = || {
-        if subject.kind == DriveKind::Sata { subject.udev("ID_MODEL_ENC") } else { Fact::Unasked }
+        if subject.kind == DriveKind::Sata { subject.udev("ID_MODEL_ENC") } else { Fact::NotQueried }
     };
     let system = || match subject.device.model() {
         Some(model) => {
-            Fact::known(crate::drive_facts::clean(&model), Roots::place(&subject.device, "device/model"))
+            Fact::new(crate::drive_facts::clean(&model), Roots::place(&subject.device, "device/model"))
         }
         None => subject.line("device/model"),
     };
@@ -54,12 +54,12 @@ fn model(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String>
 }
 
 fn first_known<T>(facts: impl IntoIterator<Item = Fact<T>>) -> Fact<T> {
-    let mut last = Fact::Unasked;
+    let mut last = Fact::NotQueried;
     for fact in facts {
         if fact.value().is_some() {
             return fact;
         }
-        if !fact.is_unasked() {
+        if !fact.is_not_queried() {
             last = fact;
         }
     }
@@ -69,7 +69,7 @@ fn first_known<T>(facts: impl IntoIterator<Item = Fact<T>>) -> Fact<T> {
 fn firmware(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String> {
     if matches!(subject.kind, DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other)
     {
-        return Fact::Unasked;
+        return Fact::NotQueried;
     }
     let ata = identify.clone().and_then("it gives no firmware", |identify| identify.firmware());
     first_known([
@@ -82,7 +82,7 @@ fn firmware(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Stri
 
 fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial> {
     if matches!(subject.kind, DriveKind::Memory | DriveKind::Network) {
-        return Fact::Unasked;
+        return Fact::NotQueried;
     }
     let origin = "the drive's serial number, hashed with /etc/machine-id";
     let ata = identify.clone().and_then("it gives none", |identify| identify.serial());
@@ -90,11 +90,11 @@ fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial
         let id = StableId::of_drive(&subject.device)?;
         (id.kind == "serial number").then_some(id.text)
     });
-    hashed(subject.roots, Fact::of(plain, "it has none that this user may read", origin))
+    hashed_serial(subject.roots, Fact::from_option(plain, "it has none that this user may read", origin))
 }
 
 /// A serial number with its hash.
-pub(crate) fn hashed(roots: &Roots, plain: Fact<String>) -> Fact<Serial> {
+pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> {
     plain.and_then("this machine has no identity to hash it with", |plain| {
         Some(Serial { hash: hash(roots, &plain)?, plain: Some(plain) })
     })
@@ -115,9 +115,9 @@ fn hash(roots: &Roots, serial: &str) -> Option<String> {
 /// ATA: what IDENTIFY DEVICE says, or what udev has made of it. SCSI: page B1h.
 fn rotation(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<u32> {
     match subject.kind {
-        DriveKind::Nvme | DriveKind::Card => return Fact::known(0, "such drives are flash"),
+        DriveKind::Nvme | DriveKind::Card => return Fact::new(0, "such drives are flash"),
         DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Other => {
-            return Fact::Unasked;
+            return Fact::NotQueried;
         }
         _ => {}
     }
@@ -138,12 +138,12 @@ pub(crate) fn scsi_rotation(roots: &Roots, device: &BlockDevice) -> Fact<u32> {
 const EMULATORS: [(u64, &str); 4] =
     [(0x1AF4, "QEMU"), (0x1B36, "QEMU"), (0x15AD, "VMware"), (0x80EE, "VirtualBox")];
 
-fn shown_by(subject: &Subject<'_>) -> Fact<Option<String>> {
+fn virtualization(subject: &Subject<'_>) -> Fact<Option<String>> {
     let device = &subject.device;
     let place = Roots::place(device, "device");
     match virtual_by(device.model().as_deref(), device.hypervisor()) {
-        Some(by) => Fact::known(Some(by), place),
-        None => emulated_by(subject).unwrap_or_else(|| Fact::known(None, place)),
+        Some(by) => Fact::new(Some(by), place),
+        None => emulated_by(subject).unwrap_or_else(|| Fact::new(None, place)),
     }
 }
 
@@ -159,7 +159,7 @@ fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
     ["vendor", "subsystem_vendor"].into_iter().find_map(|name| {
         let found = number(&controller, name)?;
         let (_, by) = EMULATORS.iter().find(|(known, _)| *known == found)?;
-        Some(Fact::known(Some((*by).to_owned()), format!("{controller}/{name}")))
+        Some(Fact::new(Some((*by).to_owned()), format!("{controller}/{name}")))
     })
 }
 
@@ -168,12 +168,12 @@ fn knows_trim(subject: &Subject<'_>, identify: Fact<IdentifyDevice>) -> Fact<boo
     match subject.kind {
         DriveKind::Sata => identify.map(|identify| identify.trim().trims),
         DriveKind::Nvme => subject
-            .ask(Question::NvmeController)
+            .query(Question::NvmeController)
             .and_then("the answer is too short", |answer| Some(Controller::parse(&answer)?.trims())),
         DriveKind::Scsi | DriveKind::Usb => subject
             .roots
             .bytes(&Roots::place(&subject.device, "device/vpd_pgb2"))
             .and_then("the page is not what it should be", |page| Some(scsi::provisioning(&page)?.unmaps)),
-        _ => Fact::Unasked,
+        _ => Fact::NotQueried,
     }
 }

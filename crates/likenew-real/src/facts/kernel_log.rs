@@ -2,8 +2,8 @@
 
 use likenew_core::facts::{Counts, Fact, Log, LogKind, LogLine};
 
-use super::asker::Question;
 use super::link::is_pci_address;
+use super::machine_query::Question;
 use super::subject::Subject;
 use crate::drive_facts::clean;
 
@@ -27,8 +27,8 @@ pub(crate) fn records(bytes: &[u8]) -> Vec<Record> {
 }
 
 /// The kernel's log, read once for all drives.
-pub(crate) fn kernel_log(asker: &dyn super::asker::Asker) -> Fact<Vec<Record>> {
-    super::asker::answer(asker, "", Question::KernelLog).map(|bytes| records(&bytes))
+pub(crate) fn kernel_log(queries: &dyn super::machine_query::MachineQuery) -> Fact<Vec<Record>> {
+    super::machine_query::answer(queries, "", Question::KernelLog).map(|bytes| records(&bytes))
 }
 
 /// What it says of the drive, and how often.
@@ -63,8 +63,8 @@ pub(crate) fn host_memory_bytes(log: &Log) -> Option<Fact<u64>> {
     let number =
         line.text.split_once("allocated ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
     match number {
-        Some(mebibytes) => Some(Fact::known(mebibytes.saturating_mul(1 << 20), origin)),
-        None => Some(Fact::known(0, origin)),
+        Some(mebibytes) => Some(Fact::new(mebibytes.saturating_mul(1 << 20), origin)),
+        None => Some(Fact::new(0, origin)),
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_apart() {
+    fn lines_are_distinguished() {
         for (text, expected) in [
             ("nvme nvme0: I/O 23 QID 4 timeout, aborting", Some(LogKind::Timeout)),
             ("nvme nvme0: controller is down; will reset: CSTS=0x3", Some(LogKind::Reset)),

@@ -9,9 +9,9 @@ use super::subject::Subject;
 pub(crate) fn link(subject: &Subject<'_>) -> Link {
     let (bus, mut hops) = match subject.kind {
         DriveKind::Nvme => (nvme_bus(subject), Vec::new()),
-        DriveKind::Sata => (Fact::known("SATA".to_owned(), "the kernel's path to it"), sata_hops(subject)),
-        DriveKind::Usb => (Fact::known("USB".to_owned(), "the kernel's path to it"), usb_hops(subject)),
-        DriveKind::Card => (Fact::known("MMC".to_owned(), "the kernel's path to it"), Vec::new()),
+        DriveKind::Sata => (Fact::new("SATA".to_owned(), "the kernel's path to it"), sata_hops(subject)),
+        DriveKind::Usb => (Fact::new("USB".to_owned(), "the kernel's path to it"), usb_hops(subject)),
+        DriveKind::Card => (Fact::new("MMC".to_owned(), "the kernel's path to it"), Vec::new()),
         _ => (bus_by_name(subject), Vec::new()),
     };
     let is_virtual = matches!(subject.kind, DriveKind::Virtual | DriveKind::Memory | DriveKind::Network);
@@ -23,7 +23,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
     };
     let none = || {
         if is_virtual || hops.is_empty() {
-            Fact::Unasked
+            Fact::NotQueried
         } else {
             Fact::unknown("no part of the link tells its speed", "/sys")
         }
@@ -34,7 +34,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
         driver: driver(subject),
         ceiling_bytes_per_s: least(|hop| &hop.bytes_per_s).unwrap_or_else(none),
         possible_bytes_per_s: match possible {
-            Fact::Known { origin, .. } if !complete => {
+            Fact::Value { origin, .. } if !complete => {
                 Fact::unknown("not every part of the link tells what it could do", origin)
             }
             possible => possible,
@@ -48,7 +48,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
 
 fn bus_by_name(subject: &Subject<'_>) -> Fact<String> {
     let place = format!("/sys/class/block/{}/device/subsystem", subject.name());
-    Fact::of(subject.roots.link_name(&place), "it hangs on nothing that has a name", place)
+    Fact::from_option(subject.roots.link_name(&place), "it hangs on nothing that has a name", place)
 }
 
 fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
@@ -73,11 +73,11 @@ fn driver(subject: &Subject<'_>) -> Fact<String> {
         is_above_host |= is_scsi_host(last(&folder));
         let place = format!("{folder}/driver");
         if let Some(name) = roots.link_name(&place).filter(|_| is_wanted) {
-            return Fact::known(name, place);
+            return Fact::new(name, place);
         }
     }
     match subject.kind {
-        DriveKind::Memory | DriveKind::Network | DriveKind::Other => Fact::Unasked,
+        DriveKind::Memory | DriveKind::Network | DriveKind::Other => Fact::NotQueried,
         _ => Fact::unknown("no driver is named on the way to it", "/sys"),
     }
 }
@@ -110,7 +110,7 @@ fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
     functions.iter().enumerate().map(|(number, folder)| pcie_hop(subject, folder, what(number))).collect()
 }
 
-fn pcie_hop(subject: &Subject<'_>, folder: &str, what: &str) -> Hop {
+fn pcie_hop(subject: &Subject<'_>, folder: &str, kind: &str) -> Hop {
     let roots = subject.roots;
     let speed = |name: &str| {
         roots.line(&format!("{folder}/{name}")).and_then("it names no speed", |text| transfers_per_s(&text))
@@ -128,7 +128,7 @@ fn pcie_hop(subject: &Subject<'_>, folder: &str, what: &str) -> Hop {
     };
     Hop {
         name: last(folder).to_owned(),
-        what: what.to_owned(),
+        kind: kind.to_owned(),
         bytes_per_s: carries(&now, &lanes),
         bytes_per_s_max: carries(&best, &lanes_max),
         line_bits_per_s: now,
@@ -180,7 +180,7 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
     };
     let host = roots.names(&port).into_iter().find(|name| name.starts_with("host"));
     // The speed of an AHCI's ports stands in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
-    let capable = host.map_or(Fact::Unasked, |host| {
+    let capable = host.map_or(Fact::NotQueried, |host| {
         let capabilities = roots.hexadecimal(&format!("/sys/class/scsi_host/{host}/ahci_host_caps"));
         capabilities.and_then("it names no speed", |bits| match bits >> 20 & 0xF {
             generation @ 1..=3 => Some(750_000_000 << generation),
@@ -191,10 +191,10 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
     Some(sata_hop(last(&port).to_owned(), "the port", speed("sata_spd"), best))
 }
 
-fn sata_hop(name: String, what: &str, now: Fact<u64>, best: Fact<u64>) -> Hop {
+fn sata_hop(name: String, kind: &str, now: Fact<u64>, best: Fact<u64>) -> Hop {
     Hop {
         name,
-        what: what.to_owned(),
+        kind: kind.to_owned(),
         bytes_per_s: now.clone().map(sata_bytes_per_s),
         bytes_per_s_max: best.clone().map(sata_bytes_per_s),
         line_bits_per_s: now,
@@ -225,14 +225,14 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
     // A drive of USB 3 says 2.1 where it was connected as one of USB 2, and what it could do is not told there.
     let version = roots.number::<f64>(&format!("{folder}/version"));
     let best = if is_drive {
-        let why = "it says version 2.1, as drives of USB 3 do where they are connected as USB 2";
-        version.and_then(why, |version| speed.get().filter(|_| !(2.05..3.0).contains(&version)))
+        let reason = "it says version 2.1, as drives of USB 3 do where they are connected as USB 2";
+        version.and_then(reason, |version| speed.get().filter(|_| !(2.05..3.0).contains(&version)))
     } else {
         speed.clone()
     };
     Hop {
         name: last(folder).to_owned(),
-        what: if is_drive { "the drive" } else { "hub" }.to_owned(),
+        kind: if is_drive { "the drive" } else { "hub" }.to_owned(),
         bytes_per_s: speed.clone().map(usb_bytes_per_s),
         bytes_per_s_max: best.clone().map(usb_bytes_per_s),
         line_bits_per_s: speed,
@@ -251,7 +251,7 @@ fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
         (None, DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb) => {
             subject.roots.count(&subject.device, "device/queue_depth")
         }
-        _ => Fact::Unasked,
+        _ => Fact::NotQueried,
     }
 }
 
@@ -261,7 +261,7 @@ fn queues(subject: &Subject<'_>) -> Fact<u64> {
         let all = subject.roots.number::<u64>(&format!("/sys/class/nvme/{controller}/queue_count"));
         all.map(|queues| queues.saturating_sub(1))
     };
-    subject.controller.as_ref().map_or(Fact::Unasked, of)
+    subject.controller.as_ref().map_or(Fact::NotQueried, of)
 }
 
 fn last(folder: &str) -> &str {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_pci_is_told_from_other_names() {
+    fn an_address_of_pci_is_distinguished_from_other_names() {
         assert!(is_pci_address("0000:01:00.0") && is_pci_address("10000:e1:00.0"));
         for name in ["pci0000:00", "ata3", "0000:00:1d", "1-1:1.0", "2:0:0:0", ":::."] {
             assert!(!is_pci_address(name), "{name}");

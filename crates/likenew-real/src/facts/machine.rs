@@ -2,14 +2,14 @@
 
 use likenew_core::facts::{Fact, Machine};
 
-use super::asker::Asker;
+use super::machine_query::MachineQuery;
 use super::roots::Roots;
 
 /// What is known of the machine.
-pub(crate) fn machine(roots: &Roots, asker: &dyn Asker) -> Machine {
+pub(crate) fn machine(roots: &Roots, queries: &dyn MachineQuery) -> Machine {
     Machine {
         kernel: roots.line("/proc/sys/kernel/osrelease"),
-        root: Fact::known(asker.is_root(), "geteuid"),
+        root: Fact::new(queries.is_root(), "geteuid"),
         container: container(roots),
         virtual_machine: virtual_machine(roots),
         board: board(roots),
@@ -25,10 +25,10 @@ fn container(roots: &Roots) -> Fact<Option<String>> {
     }
     for (mark, kind) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
         if roots.exists(mark) {
-            return Fact::known(Some(kind.to_owned()), mark);
+            return Fact::new(Some(kind.to_owned()), mark);
         }
     }
-    Fact::known(None, "no mark of a container")
+    Fact::new(None, "no mark of a container")
 }
 
 /// Words of firmware by which virtual machines are known.
@@ -58,9 +58,9 @@ fn virtual_machine(roots: &Roots) -> Fact<Option<String>> {
     let flag = has_flags.map(|line| line.split_whitespace().any(|word| word == "hypervisor"));
     let words = || firmware.value().cloned().or_else(|| hypervisor.value().cloned());
     match flag {
-        Some(true) => Fact::known(Some(words().unwrap_or_else(|| "a hypervisor".to_owned())), CPU),
+        Some(true) => Fact::new(Some(words().unwrap_or_else(|| "a hypervisor".to_owned())), CPU),
         // Clouds give their whole machines the same words of firmware.
-        Some(false) => Fact::known(None, CPU),
+        Some(false) => Fact::new(None, CPU),
         None if hypervisor.value().is_some() => hypervisor.map(Some),
         None => {
             let is_virtual = |words: &String| HYPERVISORS.iter().any(|hypervisor| words.contains(hypervisor));
@@ -74,7 +74,7 @@ fn dmi(roots: &Roots) -> Fact<String> {
     let product = roots.line("/sys/class/dmi/id/product_name");
     match (vendor.value(), product.value()) {
         (Some(vendor), Some(product)) if !product.starts_with(vendor.as_str()) => {
-            Fact::known(format!("{vendor} {product}"), "/sys/class/dmi/id")
+            Fact::new(format!("{vendor} {product}"), "/sys/class/dmi/id")
         }
         (_, Some(_)) => product,
         _ => vendor,

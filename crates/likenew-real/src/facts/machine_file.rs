@@ -15,13 +15,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::asker::{Asker, Filled, Question, Refusal};
+use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
 
 /// A machine out of a file.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) answers: HashMap<(String, String), Vec<u8>>,
-    spaces: HashMap<String, Filled>,
+    spaces: HashMap<String, SpaceUsage>,
     is_root: bool,
     now_s: i64,
 }
@@ -55,7 +55,9 @@ impl Machine {
                 ["space", path, total, free, available] => {
                     let [total_bytes, free_bytes, available_bytes] =
                         [total, free, available].map(|bytes| bytes.parse().unwrap());
-                    machine.spaces.insert(path.into(), Filled { total_bytes, free_bytes, available_bytes });
+                    machine
+                        .spaces
+                        .insert(path.into(), SpaceUsage { total_bytes, free_bytes, available_bytes });
                 }
                 ["ask", device, question, "="] => {
                     let text = block().join("\n") + "\n";
@@ -128,8 +130,8 @@ fn link_devices(root: &Path, folder: &Path) {
     }
 }
 
-impl Asker for Machine {
-    fn ask(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
+impl MachineQuery for Machine {
+    fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
         let word = match question {
             Question::NvmeController => "controller".to_owned(),
             Question::NvmeNamespace => "namespace".to_owned(),
@@ -151,7 +153,7 @@ impl Asker for Machine {
         }
     }
 
-    fn filled(&self, path: &str) -> Result<Filled, Refusal> {
+    fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal> {
         self.spaces.get(path).copied().ok_or_else(|| Refusal::Other("there was no answer".to_owned()))
     }
 

@@ -24,7 +24,7 @@ fn facts(name: &str, target: &str) -> Facts {
 
 fn facts_of(machine: &Machine, root: &Path, target: &str) -> Facts {
     let roots = Roots::at(root);
-    let collector = Collector { roots: &roots, asker: machine };
+    let collector = Collector { roots: &roots, queries: machine };
     if let Some(device) = target.strip_prefix("/dev/") {
         let device = roots.device(device).map(|device| vec![device]).unwrap_or_default();
         return collector.of_devices(&device);
@@ -36,10 +36,12 @@ fn facts_of(machine: &Machine, root: &Path, target: &str) -> Facts {
 }
 
 /// Everything that is known and unknown, one fact a line.
-fn told(facts: &Facts) -> String {
+fn facts_text(facts: &Facts) -> String {
     let line = |row: likenew_core::facts::FactRow| {
         let what = match &row.unknown {
-            Some(why) => format!("? {why}{}", row.help.map(|help| format!(" ({help})")).unwrap_or_default()),
+            Some(reason) => {
+                format!("? {reason}{}", row.help.map(|help| format!(" ({help})")).unwrap_or_default())
+            }
             None => row.value.to_string(),
         };
         format!("{} | {} | {} = {what}  <- {}\n", row.section, row.subject, row.fact, row.origin)
@@ -49,7 +51,7 @@ fn told(facts: &Facts) -> String {
 
 fn keep(name: &str, facts: &Facts) {
     insta::with_settings!({ snapshot_path => folder().join("facts"), prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!(name, told(facts));
+        insta::assert_snapshot!(name, facts_text(facts));
     });
 }
 
@@ -65,7 +67,7 @@ fn a_healthy_laptop_runs_its_drive_at_four_lanes() {
     let trimming = &facts.file_system.as_ref().unwrap().trimming;
     assert_eq!((trimming.is_sent(), trimming.timer_covers.get()), (Some(true), Some(true)));
     assert_eq!(drive.identity.serial.value().unwrap().plain.as_deref(), Some("S6Z1NJ0T000000A"));
-    assert!(!told(&facts).contains("S6Z1NJ0T"), "a serial number stands in no row");
+    assert!(!facts_text(&facts).contains("S6Z1NJ0T"), "a serial number stands in no row");
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn a_slot_of_two_lanes_halves_twice() {
     let most: Vec<Option<u64>> = link.hops.iter().map(|hop| hop.bytes_per_s_max.get()).collect();
     assert_eq!(most, [Some(7_876_923_076), Some(1_969_230_769)]);
     assert_eq!(link.ceiling_bytes_per_s.get(), Some(1_969_230_769), "8 GT/s on two lanes, 128b/130b");
-    assert!(facts.drives[0].health.failing.why().unwrap().contains("root"));
+    assert!(facts.drives[0].health.failing.reason().unwrap().contains("root"));
 }
 
 #[test]
@@ -101,24 +103,24 @@ fn a_bad_cable_is_counted_and_slows_the_link() {
     assert_eq!((drive.health.used_percent.get(), drive.identity.rotation_rpm.get()), (Some(3.0), Some(0)));
     let trimming = &facts.file_system.as_ref().unwrap().trimming;
     assert_eq!((trimming.timer_enabled.get(), trimming.timer_covers.get()), (Some(true), Some(false)));
-    assert!(trimming.timer_covers_because.value().unwrap().contains("/data is not in it"));
+    assert!(trimming.timer_coverage_reason.value().unwrap().contains("/data is not in it"));
 }
 
 #[test]
 fn a_drive_at_a_controller_that_is_made_up_is_virtual_by_any_name() {
     let text = fs::read_to_string(folder().join("sata-bad-cable.txt")).unwrap();
-    let shown_by = |line: &str| {
+    let virtualization = |line: &str| {
         let root = tempfile::tempdir().unwrap();
         let machine = Machine::unpack(&format!("{text}\n{line}\n"), root.path());
         facts_of(&machine, root.path(), "/dev/sda").drives[0].identity.virtual_by.value().unwrap().clone()
     };
     let controller = "/sys/devices/pci0000:00/0000:00:17.0";
-    assert_eq!(shown_by(&format!("{controller}/subsystem_vendor = 0x1af4")).as_deref(), Some("QEMU"));
-    assert_eq!(shown_by(&format!("{controller}/vendor = 0x15ad")).as_deref(), Some("VMware"));
-    assert_eq!(shown_by(&format!("{controller}/subsystem_vendor = 0x1458")), None);
+    assert_eq!(virtualization(&format!("{controller}/subsystem_vendor = 0x1af4")).as_deref(), Some("QEMU"));
+    assert_eq!(virtualization(&format!("{controller}/vendor = 0x15ad")).as_deref(), Some("VMware"));
+    assert_eq!(virtualization(&format!("{controller}/subsystem_vendor = 0x1458")), None);
     // The port of a virtual machine, at which a real controller was handed to it, says nothing of the controller.
     assert_eq!(
-        shown_by("/sys/devices/pci0000:00/vendor = 0x1b36\n/sys/devices/pci0000:00/class = 0x060400"),
+        virtualization("/sys/devices/pci0000:00/vendor = 0x1b36\n/sys/devices/pci0000:00/class = 0x060400"),
         None
     );
 }
@@ -132,7 +134,7 @@ fn encryption_without_discards_blocks_trim() {
     assert_eq!(facts.trim_blocked_by().unwrap().name, "dm-0");
     let options = facts.stack[1].options.value().unwrap();
     assert_eq!(options, &["no_read_workqueue", "no_write_workqueue"]);
-    assert!(!told(&facts).contains("deadbeef"), "no key stands anywhere");
+    assert!(!facts_text(&facts).contains("deadbeef"), "no key stands anywhere");
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn a_thin_volume_stands_on_its_pool() {
     ];
     assert_eq!(kinds, expected);
     let covers = &facts.file_system.as_ref().unwrap().trimming;
-    assert!(covers.timer_covers_because.value().unwrap().contains("X-fstrim.notrim"));
+    assert!(covers.timer_coverage_reason.value().unwrap().contains("X-fstrim.notrim"));
 }
 
 #[test]
@@ -172,7 +174,7 @@ fn a_bridge_at_usb_2_is_slow_by_its_link() {
     assert_eq!(drive.link.ceiling_bytes_per_s.get(), Some(53_248_000));
     assert_eq!(drive.link.possible_bytes_per_s.get(), None, "what it could do elsewhere is not told here");
     assert_eq!(facts.trim_blocked_by().unwrap().provisioning_mode.value().unwrap(), "full");
-    assert!(drive.health.failing.why().unwrap().contains("bridge"));
+    assert!(drive.health.failing.reason().unwrap().contains("bridge"));
 }
 
 #[test]
@@ -188,7 +190,7 @@ fn a_bridge_that_smartctl_knows_tells_of_the_drive_behind_it() {
     assert_eq!(drive.identity.model.value().unwrap(), "M4-CT128M4SSD2");
     assert_eq!(drive.identity.model.origin(), Some("smartctl 7.4 (json)"));
     assert_eq!((drive.health.failing.get(), drive.counts.power_on_hours.get()), (Some(false), Some(77)));
-    assert!(!told(&facts).contains("0000000012"), "a serial number stands in no row");
+    assert!(!facts_text(&facts).contains("0000000012"), "a serial number stands in no row");
 }
 
 #[test]
@@ -315,7 +317,7 @@ proptest::proptest! {
             }
         }
         let roots = Roots::at(root.path());
-        let collector = Collector { roots: &roots, asker: &machine };
+        let collector = Collector { roots: &roots, queries: &machine };
         let devices: Vec<_> = roots.names("/sys/class/block").iter().filter_map(|name| roots.device(name)).collect();
         let facts = collector.of_devices(&devices);
         let mounts = roots.text("/proc/self/mountinfo");

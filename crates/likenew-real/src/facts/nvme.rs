@@ -2,7 +2,7 @@
 
 use likenew_core::facts::{Counts, Fact, Health, HostMemory, Space};
 
-use super::asker::Question;
+use super::machine_query::Question;
 use super::subject::Subject;
 use crate::standards::bytes::{little, little_16};
 use crate::standards::nvme::{Controller, Namespace};
@@ -18,7 +18,7 @@ const PAGE_BYTES: u64 = 4096;
 
 /// The SMART log (figure 207) and the limits of Identify Controller.
 pub(crate) fn health(subject: &Subject<'_>) -> Health {
-    let (log, controller) = (subject.ask(SMART), subject.ask(Question::NvmeController));
+    let (log, controller) = (subject.query(SMART), subject.query(Question::NvmeController));
     let byte = |at: usize| log.clone().and_then(SHORT, |log| little(&log, at, 1));
     let limits =
         controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.temperature_limits_c()));
@@ -57,7 +57,7 @@ pub(crate) fn warnings(flags: u64) -> Vec<String> {
 
 /// Counters of the SMART log.
 pub(crate) fn counts(subject: &Subject<'_>, counts: &mut Counts) {
-    let log = subject.ask(SMART);
+    let log = subject.query(SMART);
     let long = |at: usize| log.clone().and_then(SHORT, |log| little_16(&log, at));
     let short = |at: usize| log.clone().and_then(SHORT, |log| little(&log, at, 4));
     let units = |at: usize| long(at).map(|units| units.saturating_mul(UNIT_BYTES));
@@ -80,12 +80,12 @@ pub(crate) fn counts(subject: &Subject<'_>, counts: &mut Counts) {
 
 /// What it asked for (HMPRE, HMMIN) and what it was given (feature 0Dh), or what the log of the kernel says of that.
 pub(crate) fn host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>) -> HostMemory {
-    let controller = subject.ask(Question::NvmeController);
+    let controller = subject.query(Question::NvmeController);
     let bytes = controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.host_memory_bytes()));
     let wanted_bytes = bytes.clone().map(|(wanted, _)| wanted);
     let given_bytes = match wanted_bytes.get() {
-        Some(0) => Fact::known(0, "it wants none"),
-        _ => given(subject).or_else(|| logged_bytes.unwrap_or_default()),
+        Some(0) => Fact::new(0, "it wants none"),
+        _ => granted_memory(subject).or_else(|| logged_bytes.unwrap_or_default()),
     };
     let limit = subject.roots.number::<u64>("/sys/module/nvme/parameters/max_host_mem_size_mb");
     HostMemory {
@@ -97,8 +97,8 @@ pub(crate) fn host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>
 }
 
 /// Bit 0 of the feature says whether it is enabled; its data begins with the size in pages of memory (figure 335).
-fn given(subject: &Subject<'_>) -> Fact<u64> {
-    let feature = subject.ask(Question::NvmeFeature(0x0D));
+fn granted_memory(subject: &Subject<'_>) -> Fact<u64> {
+    let feature = subject.query(Question::NvmeFeature(0x0D));
     let by_feature = feature.and_then(SHORT, |answer| {
         let is_enabled = little(&answer, 0, 4)? & 1 == 1;
         Some(if is_enabled { little(&answer, 4, 4)?.saturating_mul(PAGE_BYTES) } else { 0 })
@@ -113,7 +113,7 @@ fn given(subject: &Subject<'_>) -> Fact<u64> {
 
 /// What Identify Namespace says of its use and its formats.
 pub(crate) fn space(subject: &Subject<'_>) -> Space {
-    let answer = subject.ask(Question::NvmeNamespace);
+    let answer = subject.query(Question::NvmeNamespace);
     let namespace = answer.and_then("the answer makes no sense", |answer| Namespace::parse(&answer));
     let allocated =
         namespace.clone().and_then("the drive gives its size for what is in use, or nothing", |namespace| {
@@ -123,7 +123,7 @@ pub(crate) fn space(subject: &Subject<'_>) -> Space {
         allocated_bytes: allocated,
         // Where none is better there is nothing to tell.
         better_block_bytes: match namespace.map(|namespace| namespace.better_block_bytes()) {
-            Fact::Known { value: None, .. } => Fact::Unasked,
+            Fact::Value { value: None, .. } => Fact::NotQueried,
             found => found.and_then("there is none", |better| better),
         },
         ..Space::default()
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_are_said_in_words() {
+    fn warnings_are_reported_in_words() {
         assert_eq!(warnings(0), [""; 0]);
         assert_eq!(warnings(0b1010), ["its temperature is beyond a threshold", "it is read-only"]);
         assert_eq!(warnings(u64::MAX).len(), 6);

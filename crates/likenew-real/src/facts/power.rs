@@ -17,7 +17,7 @@ pub(crate) fn power(subject: &Subject<'_>) -> Power {
         .find(|part| part.strip_prefix("host").is_some_and(|number| number.parse::<u32>().is_ok()));
     let link_policy = || match host {
         Some(host) => roots.line(&format!("/sys/class/scsi_host/{host}/link_power_management_policy")),
-        None => Fact::Unasked,
+        None => Fact::NotQueried,
     };
     let runtime = subject.line("device/power/control");
     match subject.kind {

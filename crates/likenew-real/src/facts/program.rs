@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use likenew_core::units::Nanos;
 
-use super::asker::Refusal;
+use super::machine_query::Refusal;
 use crate::clock::Monotonic;
 
 /// More is no answer to anything that is asked here.
 const BYTES_MAX: u64 = 4 << 20;
 /// How often it is looked whether a program that has said everything has ended.
-const LOOK_EVERY: Nanos = Nanos::from_millis(5);
+const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
 /// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong to the answer.
 ///
 /// # Errors
 /// It is not installed, can not be started, prints nothing, or takes longer than `limit`: then it is killed, by its own number.
-pub(crate) fn said(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
@@ -60,7 +60,7 @@ fn has_ended(child: &mut Child, clock: &Monotonic, limit: Duration) -> bool {
         if u128::from(clock.now().0) > limit.as_nanos() {
             return false;
         }
-        clock.rest(LOOK_EVERY);
+        clock.rest(POLL_INTERVAL);
     }
     true
 }
@@ -80,30 +80,30 @@ mod tests {
         path
     }
 
-    fn of(body: &str, limit: Duration) -> Result<String, Refusal> {
+    fn run_shell(body: &str, limit: Duration) -> Result<String, Refusal> {
         let folder = tempfile::tempdir().unwrap();
         let path = script(folder.path(), body);
-        said(&path, &["-i", "/dev/sda"], limit).map(|bytes| String::from_utf8(bytes).unwrap())
+        output(&path, &["-i", "/dev/sda"], limit).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
     fn what_it_prints_is_the_answer_whatever_it_exits_with() {
-        assert_eq!(of("echo \"$1 $2\"; exit 12", LONG).unwrap(), "-i /dev/sda\n");
-        assert_eq!(of("exit 0", LONG), Err(Refusal::Other("smartctl says nothing of it".into())));
+        assert_eq!(run_shell("echo \"$1 $2\"; exit 12", LONG).unwrap(), "-i /dev/sda\n");
+        assert_eq!(run_shell("exit 0", LONG), Err(Refusal::Other("smartctl says nothing of it".into())));
     }
 
     #[test]
     fn one_that_does_not_come_back_is_killed() {
         let late = Err(Refusal::Other("smartctl took longer than 0 s".into()));
-        assert_eq!(of("exec sleep 1000", Duration::from_millis(50)), late);
-        assert_eq!(of("echo begun; exec sleep 1000", Duration::from_millis(50)), late);
+        assert_eq!(run_shell("exec sleep 1000", Duration::from_millis(50)), late);
+        assert_eq!(run_shell("echo begun; exec sleep 1000", Duration::from_millis(50)), late);
     }
 
     #[test]
-    fn one_that_is_not_there_is_said_to_be_missing() {
-        let missing = said(Path::new("/nowhere/smartctl"), &[], LONG);
+    fn one_that_is_not_there_is_reported_to_be_missing() {
+        let missing = output(Path::new("/nowhere/smartctl"), &[], LONG);
         assert_eq!(missing, Err(Refusal::Other("smartctl is not installed".into())));
     }
 }

@@ -53,7 +53,7 @@ impl Roots {
     }
 
     /// The folder that a path leads to, as the machine calls it.
-    pub(crate) fn resolved(&self, path: &str) -> Option<String> {
+    pub(crate) fn resolve_path(&self, path: &str) -> Option<String> {
         let real = fs::canonicalize(self.real(path)).ok()?;
         let inside = real.strip_prefix(&self.root).ok()?;
         Some(format!("/{}", inside.display()))
@@ -72,8 +72,8 @@ impl Roots {
     pub(crate) fn bytes(&self, path: &str) -> Fact<Vec<u8>> {
         let mut bytes = Vec::new();
         match File::open(self.real(path)).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes)) {
-            Ok(_) => Fact::known(bytes, path),
-            Err(error) => refused(&error, path),
+            Ok(_) => Fact::new(bytes, path),
+            Err(error) => unreadable_fact(&error, path),
         }
     }
 
@@ -116,7 +116,7 @@ impl Roots {
     }
 
     /// The block device with these numbers.
-    pub(crate) fn numbered(&self, number: DeviceNumber) -> Option<BlockDevice> {
+    pub(crate) fn by_number(&self, number: DeviceNumber) -> Option<BlockDevice> {
         let link = self.real(&format!("/sys/dev/block/{}:{}", number.major, number.minor));
         let folder = fs::canonicalize(link).ok()?;
         folder.starts_with(&self.root).then(|| BlockDevice::at(folder))
@@ -157,7 +157,7 @@ impl Roots {
 }
 
 /// Why a file could not be read.
-pub(crate) fn refused<T>(error: &std::io::Error, origin: &str) -> Fact<T> {
+pub(crate) fn unreadable_fact<T>(error: &std::io::Error, origin: &str) -> Fact<T> {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             Fact::unknown("the system does not have it", origin)

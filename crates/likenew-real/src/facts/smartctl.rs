@@ -6,8 +6,8 @@
 use likenew_core::facts::{Attribute, Counts, Drive, Fact, Health};
 use serde_json::Value;
 
-use super::asker::Question;
-use super::identity::hashed;
+use super::identity::hashed_serial;
+use super::machine_query::Question;
 use super::nvme;
 use super::subject::Subject;
 use crate::drive_facts::clean;
@@ -28,8 +28,8 @@ pub(crate) struct Smartctl(Fact<Value>);
 
 impl Smartctl {
     /// Asks it.
-    pub(crate) fn ask(subject: &Subject<'_>) -> Self {
-        Self::read(subject.ask(Question::Smartctl))
+    pub(crate) fn query(subject: &Subject<'_>) -> Self {
+        Self::read(subject.query(Question::Smartctl))
     }
 
     /// What it has answered.
@@ -38,8 +38,8 @@ impl Smartctl {
     }
 
     /// Why there is no answer.
-    pub(crate) fn why(&self) -> Option<&str> {
-        self.0.why()
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.0.reason()
     }
 
     /// What it says of the drive's state.
@@ -47,7 +47,7 @@ impl Smartctl {
         let warnings = self.0.clone().map(|answer| warnings(&answer));
         let critical = self.number("/nvme_smart_health_information_log/critical_warning");
         Health {
-            failing: self.of("/smart_status/passed", Value::as_bool).map(|passed| !passed),
+            failing: self.get("/smart_status/passed", Value::as_bool).map(|passed| !passed),
             warnings,
             read_only: critical.map(|flags| flags >> 3 & 1 == 1),
             temperature_c: self.float("/temperature/current"),
@@ -97,10 +97,10 @@ impl Smartctl {
         fill!(health to drive.health: failing, warnings, read_only, temperature_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
         fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, power_on_hours, power_cycles, unsafe_shutdowns, lifetime_bytes_written, lifetime_bytes_read);
         let text =
-            |pointer| self.of(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
+            |pointer| self.get(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
         fill(&mut drive.identity.model, text("/model_name"));
         fill(&mut drive.identity.firmware, text("/firmware_version"));
-        fill(&mut drive.identity.serial, hashed(subject.roots, text("/serial_number")));
+        fill(&mut drive.identity.serial, hashed_serial(subject.roots, text("/serial_number")));
         fill(
             &mut drive.identity.rotation_rpm,
             self.number("/rotation_rate").and_then(SILENT, |rpm| u32::try_from(rpm).ok()),
@@ -112,23 +112,24 @@ impl Smartctl {
         for (own, pointer) in
             [(&mut drive.identity.model, "/model_name"), (&mut drive.identity.firmware, "/firmware_version")]
         {
-            let said = self.of(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
-            if said.value().is_some() {
-                *own = said;
+            let answer_text =
+                self.get(pointer, |value| Some(clean(value.as_str()?)).filter(|text| !text.is_empty()));
+            if answer_text.value().is_some() {
+                *own = answer_text;
             }
         }
     }
 
-    fn of<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {
+    fn get<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {
         self.0.clone().and_then(SILENT, |answer| read(answer.pointer(pointer)?))
     }
 
     fn number(&self, pointer: &str) -> Fact<u64> {
-        self.of(pointer, Value::as_u64)
+        self.get(pointer, Value::as_u64)
     }
 
     fn float(&self, pointer: &str) -> Fact<f64> {
-        self.of(pointer, Value::as_f64)
+        self.get(pointer, Value::as_f64)
     }
 
     /// The low bits of the maker's own number of an attribute.
@@ -140,7 +141,7 @@ impl Smartctl {
     }
 
     fn attributes(&self) -> Fact<Vec<Attribute>> {
-        self.of("/ata_smart_attributes/table", |table| {
+        self.get("/ata_smart_attributes/table", |table| {
             let all: Vec<Attribute> = table.as_array()?.iter().filter_map(attribute).collect();
             (!all.is_empty()).then_some(all)
         })
@@ -148,11 +149,11 @@ impl Smartctl {
 }
 
 /// An answer with its version as origin, or why it is none.
-fn read(said: Fact<Vec<u8>>) -> Fact<Value> {
-    let answer = match said.and_then("what smartctl says is no JSON", |bytes| {
+fn read(answer_text: Fact<Vec<u8>>) -> Fact<Value> {
+    let answer = match answer_text.and_then("what smartctl says is no JSON", |bytes| {
         serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object)
     }) {
-        Fact::Known { value, .. } => value,
+        Fact::Value { value, .. } => value,
         other => return other,
     };
     let version = answer.pointer("/smartctl/version").and_then(Value::as_array).map(|parts| {
@@ -168,16 +169,16 @@ fn read(said: Fact<Vec<u8>>) -> Fact<Value> {
         // What it has found out it says, also where one of its questions was refused.
         status if status & NO_ANSWER != 0 && !STATE.iter().any(|part| answer.get(part).is_some()) => {
             let message = answer.pointer("/smartctl/messages/0/string").and_then(Value::as_str);
-            let why = message.map_or_else(|| format!("it ended with {status}"), clean);
-            Fact::unknown(format!("smartctl could not ask it: {why}"), origin)
+            let reason = message.map_or_else(|| format!("it ended with {status}"), clean);
+            Fact::unknown(format!("smartctl could not ask it: {reason}"), origin)
         }
-        _ => Fact::known(answer, origin),
+        _ => Fact::new(answer, origin),
     }
 }
 
-fn fill<T>(own: &mut Fact<T>, said: Fact<T>) {
-    if own.value().is_none() && said.value().is_some() {
-        *own = said;
+fn fill<T>(own: &mut Fact<T>, answer_text: Fact<T>) {
+    if own.value().is_none() && answer_text.value().is_some() {
+        *own = answer_text;
     }
 }
 
@@ -213,8 +214,8 @@ fn warnings(answer: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Smartctl {
-        Smartctl(read(Fact::known(text.as_bytes().to_vec(), "smartctl")))
+    fn parse_smartctl(text: &str) -> Smartctl {
+        Smartctl(read(Fact::new(text.as_bytes().to_vec(), "smartctl")))
     }
 
     const ATA_DISK: &str = r#"{"json_format_version":[1,0],"smartctl":{"version":[7,4],"exit_status":0},
@@ -229,25 +230,25 @@ mod tests {
 
     #[test]
     fn an_ata_disk_says_what_its_attributes_count() {
-        let said = of(ATA_DISK);
-        let (health, counts) = (said.health(), said.counts());
+        let answer_text = parse_smartctl(ATA_DISK);
+        let (health, counts) = (answer_text.health(), answer_text.counts());
         assert_eq!((health.failing.get(), health.temperature_c.get()), (Some(false), Some(38.0)));
         assert_eq!((health.pending_sectors.get(), counts.crc_errors.get()), (Some(2), Some(41)));
         assert_eq!((counts.reallocated_sectors.get(), counts.power_on_hours.get()), (Some(3), Some(20_111)));
         assert_eq!(health.attributes.value().unwrap().len(), 3, "what is not whole is left out");
         assert_eq!(health.failing.origin(), Some("smartctl 7.4 (json)"));
-        assert_eq!(health.used_percent.why(), Some(SILENT));
+        assert_eq!(health.used_percent.reason(), Some(SILENT));
         assert_eq!(health.warnings.value().unwrap(), &[""; 0]);
     }
 
     #[test]
     fn an_ata_ssd_that_fails_says_by_which_attribute() {
-        let said = of(
+        let answer_text = parse_smartctl(
             r#"{"smartctl":{"version":[7,3],"exit_status":24},"model_name":"M4-CT128M4SSD2","rotation_rate":0,
             "smart_status":{"passed":false},"endurance_used":{"current_percent":93},"spare_available":{"current_percent":4},
             "ata_smart_attributes":{"table":[{"id":5,"value":1,"worst":1,"thresh":10,"flags":{"prefailure":true},"raw":{"value":4096}}]}}"#,
         );
-        let health = said.health();
+        let health = answer_text.health();
         assert_eq!(
             (health.failing.get(), health.used_percent.get(), health.spare_percent.get()),
             (Some(true), Some(93.0), Some(4.0))
@@ -257,20 +258,20 @@ mod tests {
             "{:?}",
             health.warnings
         );
-        let bare = of(r#"{"smart_status":{"passed":false}}"#).health();
+        let bare = parse_smartctl(r#"{"smart_status":{"passed":false}}"#).health();
         assert_eq!(bare.warnings.value().unwrap(), &["its own verdict is that it fails"]);
         assert_eq!(bare.failing.origin(), Some("smartctl (json)"));
     }
 
     #[test]
     fn an_nvme_drive_says_it_by_its_log() {
-        let said = of(
+        let answer_text = parse_smartctl(
             r#"{"smartctl":{"version":[7,4],"exit_status":8},"model_name":"X","smart_status":{"passed":false,"nvme":{"value":9}},
             "nvme_smart_health_information_log":{"critical_warning":9,"temperature":71,"available_spare":5,"available_spare_threshold":10,
             "percentage_used":104,"data_units_read":2,"data_units_written":3,"power_on_hours":12,"unsafe_shutdowns":7,"media_errors":1},
             "temperature":{"current":71},"power_on_time":{"hours":12},"power_cycle_count":4}"#,
         );
-        let (health, counts) = (said.health(), said.counts());
+        let (health, counts) = (answer_text.health(), answer_text.counts());
         assert_eq!(
             (health.failing.get(), health.read_only.get(), health.used_percent.get()),
             (Some(true), Some(true), Some(104.0))
@@ -286,27 +287,28 @@ mod tests {
 
     #[test]
     fn a_refusal_a_sleep_and_nonsense_are_reasons() {
-        let why = |text: &str| of(text).why().unwrap().to_owned();
+        let reason = |text: &str| parse_smartctl(text).reason().unwrap().to_owned();
         let refused = r#"{"smartctl":{"version":[7,3],"messages":[{"string":"/dev/sdc: Unknown USB bridge [0x152d:0x0578 (0x205)]","severity":"error"}],"exit_status":1}}"#;
-        assert!(why(refused).contains("Unknown USB bridge"));
+        assert!(reason(refused).contains("Unknown USB bridge"));
         let closed = r#"{"smartctl":{"messages":[{"string":"Smartctl open device: /dev/sda failed: Permission denied","severity":"error"}],"exit_status":2}}"#;
-        assert!(why(closed).contains("open device"));
-        assert!(why(r#"{"smartctl":{"exit_status":2}}"#).contains("ended with 2"));
-        let asleep = of(r#"{"smartctl":{"version":[7,4],"exit_status":7}}"#);
+        assert!(reason(closed).contains("open device"));
+        assert!(reason(r#"{"smartctl":{"exit_status":2}}"#).contains("ended with 2"));
+        let asleep = parse_smartctl(r#"{"smartctl":{"version":[7,4],"exit_status":7}}"#);
         assert!(
-            asleep.why().unwrap().contains("sleeps")
-                && asleep.health().failing.why().unwrap().contains("sleeps")
+            asleep.reason().unwrap().contains("sleeps")
+                && asleep.health().failing.reason().unwrap().contains("sleeps")
         );
         for text in ["", "smartctl 7.3 2022-02-28", "[1, 2]", "null", "3", &ATA_DISK[..200]] {
-            assert!(why(text).contains("no JSON"), "{text}");
+            assert!(reason(text).contains("no JSON"), "{text}");
         }
-        let health =
-            of(r#"{"temperature":"hot","smart_status":[],"ata_smart_attributes":{"table":{"id":5}}}"#)
-                .health();
+        let health = parse_smartctl(
+            r#"{"temperature":"hot","smart_status":[],"ata_smart_attributes":{"table":{"id":5}}}"#,
+        )
+        .health();
         assert!(
-            [health.temperature_c.why(), health.failing.why(), health.attributes.why()]
+            [health.temperature_c.reason(), health.failing.reason(), health.attributes.reason()]
                 .iter()
-                .all(|why| *why == Some(SILENT))
+                .all(|reason| *reason == Some(SILENT))
         );
     }
 }

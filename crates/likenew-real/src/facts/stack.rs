@@ -2,8 +2,8 @@
 
 use likenew_core::facts::{Fact, Layer, LayerKind};
 
-use super::asker::{Asker, Question, answer};
 use super::identity::scsi_rotation;
+use super::machine_query::{MachineQuery, Question, answer};
 use super::roots::Roots;
 use crate::block::BlockDevice;
 use crate::drive_facts::clean;
@@ -12,11 +12,11 @@ use crate::mounts::Mount;
 use crate::trim::{SENDERS, stack};
 
 /// The layers below some devices, from the top down; what several of them have in common stands once.
-pub(crate) fn layers(roots: &Roots, asker: &dyn Asker, devices: &[BlockDevice]) -> Vec<Layer> {
+pub(crate) fn layers(roots: &Roots, queries: &dyn MachineQuery, devices: &[BlockDevice]) -> Vec<Layer> {
     let mut layers: Vec<Layer> = Vec::new();
     for device in devices.iter().flat_map(stack) {
         if layers.iter().all(|known| known.name != device.name()) {
-            layers.push(layer(roots, asker, &device));
+            layers.push(layer(roots, queries, &device));
         }
     }
     layers
@@ -26,7 +26,8 @@ pub(crate) fn layers(roots: &Roots, asker: &dyn Asker, devices: &[BlockDevice]) 
 pub(crate) fn bottoms(devices: &[BlockDevice]) -> Vec<BlockDevice> {
     let mut bottoms: Vec<BlockDevice> = Vec::new();
     for device in devices.iter().flat_map(stack) {
-        if device.below().is_empty() && bottoms.iter().all(|known| known.folder() != device.folder()) {
+        if device.devices_below().is_empty() && bottoms.iter().all(|known| known.folder() != device.folder())
+        {
             bottoms.push(device);
         }
     }
@@ -34,16 +35,16 @@ pub(crate) fn bottoms(devices: &[BlockDevice]) -> Vec<BlockDevice> {
 }
 
 /// A mounted file system as the topmost layer.
-pub(crate) fn mounted(mount: &Mount, devices: &[BlockDevice]) -> Layer {
+pub(crate) fn mount_layer(mount: &Mount, devices: &[BlockDevice]) -> Layer {
     let sends = SENDERS.contains(&&*mount.kind);
     let origin = "/proc/self/mountinfo";
     Layer {
         name: clean(&mount.point),
         kind: LayerKind::FileSystem,
         on: devices.iter().map(BlockDevice::name).collect(),
-        label: Fact::known(clean(&mount.kind), origin),
+        label: Fact::new(clean(&mount.kind), origin),
         takes_trim: if sends {
-            Fact::known(true, origin)
+            Fact::new(true, origin)
         } else {
             Fact::unknown(format!("of {} it is not known whether it sends TRIM", mount.kind), origin)
         },
@@ -51,14 +52,14 @@ pub(crate) fn mounted(mount: &Mount, devices: &[BlockDevice]) -> Layer {
     }
 }
 
-fn layer(roots: &Roots, asker: &dyn Asker, device: &BlockDevice) -> Layer {
+fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Layer {
     let kind = layer_kind(device);
     let bytes = |sectors: u64| sectors.checked_mul(512);
     let number = |name: &str| roots.count::<u64>(device, name);
     let base = Layer {
         name: device.name(),
         kind,
-        on: device.below().iter().map(BlockDevice::name).collect(),
+        on: device.devices_below().iter().map(BlockDevice::name).collect(),
         label: label(roots, device, kind),
         // /sys counts in sectors of 512 bytes, whatever the device's own are.
         capacity_bytes: number("size").and_then("it is too large to be true", bytes),
@@ -80,13 +81,13 @@ fn layer(roots: &Roots, asker: &dyn Asker, device: &BlockDevice) -> Layer {
         discard_bytes_max: discards,
         discard_granularity_bytes: number("queue/discard_granularity"),
         provisioning_mode: provisioning(device),
-        scheduler: roots.attribute(device, "queue/scheduler").map(|all| chosen(&all)),
+        scheduler: roots.attribute(device, "queue/scheduler").map(|all| selected_option(&all)),
         queue_requests_max: number("queue/nr_requests"),
         request_bytes_max: number("queue/max_sectors_kb").and_then("it is too large to be true", kibibytes),
         read_ahead_bytes: number("queue/read_ahead_kb").and_then("it is too large to be true", kibibytes),
         write_cache: roots.attribute(device, "queue/write_cache"),
         rotates: rotates(roots, device, kind),
-        options: options(asker, device, kind),
+        options: options(queries, device, kind),
         ..array(roots, device, kind, base)
     }
 }
@@ -95,7 +96,7 @@ fn label(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<String> {
     match kind {
         LayerKind::Loop => roots.attribute(device, "loop/backing_file"),
         _ if device.attribute("dm/name").is_some() => roots.attribute(device, "dm/name"),
-        _ => Fact::Unasked,
+        _ => Fact::NotQueried,
     }
 }
 
@@ -112,13 +113,13 @@ fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
 
 fn provisioning(device: &BlockDevice) -> Fact<String> {
     match device.provisioning_mode() {
-        Some(mode) => Fact::known(mode, Roots::place(device, "device/scsi_disk/*/provisioning_mode")),
-        None => Fact::Unasked,
+        Some(mode) => Fact::new(mode, Roots::place(device, "device/scsi_disk/*/provisioning_mode")),
+        None => Fact::NotQueried,
     }
 }
 
 /// Of `mq-deadline [none] kyber` the one in brackets.
-fn chosen(all: &str) -> String {
+fn selected_option(all: &str) -> String {
     let inside = all.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0));
     inside.unwrap_or(all).to_owned()
 }
@@ -137,11 +138,11 @@ fn array(roots: &Roots, device: &BlockDevice, kind: LayerKind, base: Layer) -> L
 }
 
 /// Options of a mapping that decide speed, without its keys and places.
-fn options(asker: &dyn Asker, device: &BlockDevice, kind: LayerKind) -> Fact<Vec<String>> {
+fn options(queries: &dyn MachineQuery, device: &BlockDevice, kind: LayerKind) -> Fact<Vec<String>> {
     if kind != LayerKind::Crypt {
-        return Fact::Unasked;
+        return Fact::NotQueried;
     }
-    let table = answer(asker, &device.name(), Question::MapperTable);
+    let table = answer(queries, &device.name(), Question::MapperTable);
     table.and_then("it is no table of dm-crypt", |table| crypt_options(&String::from_utf8_lossy(&table)))
 }
 
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_scheduler_in_use_stands_in_brackets() {
-        assert_eq!(chosen("mq-deadline [none] kyber"), "none");
-        assert_eq!((chosen("none"), chosen("[x")), ("none".into(), "[x".into()));
+        assert_eq!(selected_option("mq-deadline [none] kyber"), "none");
+        assert_eq!((selected_option("none"), selected_option("[x")), ("none".into(), "[x".into()));
     }
 }

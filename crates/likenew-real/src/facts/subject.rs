@@ -2,7 +2,7 @@
 
 use likenew_core::facts::{DriveKind, Fact, LayerKind};
 
-use super::asker::{Asker, Question, fact};
+use super::machine_query::{MachineQuery, Question, fact};
 use super::roots::Roots;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
@@ -13,7 +13,7 @@ use crate::standards::scsi;
 /// A drive at the bottom of a stack.
 pub(crate) struct Subject<'a> {
     pub(crate) roots: &'a Roots,
-    pub(crate) asker: &'a dyn Asker,
+    pub(crate) queries: &'a dyn MachineQuery,
     pub(crate) device: BlockDevice,
     pub(crate) kind: DriveKind,
     /// Its folder without links, as the machine calls it.
@@ -23,11 +23,11 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(crate) fn new(roots: &'a Roots, asker: &'a dyn Asker, device: BlockDevice) -> Self {
+    pub(crate) fn new(roots: &'a Roots, queries: &'a dyn MachineQuery, device: BlockDevice) -> Self {
         let folder = roots.folder_of(&device);
         let controller = controller(roots, &device);
         let kind = kind(&device, &folder, controller.is_some());
-        Self { roots, asker, device, kind, folder, controller }
+        Self { roots, queries, device, kind, folder, controller }
     }
 
     /// The kernel's name.
@@ -41,14 +41,14 @@ impl<'a> Subject<'a> {
     }
 
     /// Asks the drive.
-    pub(crate) fn ask(&self, question: Question) -> Fact<Vec<u8>> {
-        fact(self.asker.ask(&self.name(), question), question.origin())
+    pub(crate) fn query(&self, question: Question) -> Fact<Vec<u8>> {
+        fact(self.queries.query(&self.name(), question), question.origin())
     }
 
     /// ATA's IDENTIFY DEVICE: out of the page that the kernel keeps of it, which everyone may read, or by asking.
     pub(crate) fn ata_identify(&self) -> Fact<IdentifyDevice> {
         if self.kind != DriveKind::Sata {
-            return Fact::Unasked;
+            return Fact::NotQueried;
         }
         let page = self.roots.bytes(&Roots::place(&self.device, "device/vpd_pg89"));
         let inside = |page: Vec<u8>| scsi::ata_identify(&page).and_then(IdentifyDevice::parse);
@@ -56,13 +56,13 @@ impl<'a> Subject<'a> {
         if kept.value().is_some() {
             return kept;
         }
-        self.ask(Question::AtaIdentify)
+        self.query(Question::AtaIdentify)
             .and_then("the answer is too short", |answer| IdentifyDevice::parse(&answer))
     }
 
     /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's ata_id and usb_id).
     pub(crate) fn udev(&self, name: &str) -> Fact<String> {
-        let Some(number) = self.device.number() else { return Fact::Unasked };
+        let Some(number) = self.device.number() else { return Fact::NotQueried };
         let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);
         let find = |lines: String| {
             let value = lines
@@ -105,7 +105,7 @@ fn controller(roots: &Roots, device: &BlockDevice) -> Option<String> {
     if !device.name().starts_with("nvme") {
         return None;
     }
-    let folder = roots.resolved(&Roots::place(device, "device"))?;
+    let folder = roots.resolve_path(&Roots::place(device, "device"))?;
     let own = folder.rsplit('/').next()?.to_owned();
     if roots.exists(&format!("/sys/class/nvme/{own}")) {
         return Some(own);

@@ -4,11 +4,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use likenew_core::look::FACTS_WAIT;
+use likenew_core::probe::FACTS_WAIT;
 use rustix::fs::{Mode, OFlags, open, statvfs};
 use rustix::io::Errno;
 
-use super::asker::{Asker, Filled, Question, Refusal};
+use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
 use super::{program, smartctl};
 use crate::clock::Monotonic;
 use crate::{ata_command, nvme_admin};
@@ -21,39 +21,43 @@ const PROGRAM_TIME: Duration = Duration::from_secs(10);
 /// This machine.
 pub(crate) struct System;
 
-impl Asker for System {
-    fn ask(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
+impl MachineQuery for System {
+    fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
         match question {
             Question::KernelLog => kernel_log(),
             // It hides keys unless it is told to show them.
             Question::MapperTable => run("dmsetup", &["table"], device),
             Question::Smartctl => run("smartctl", &smartctl::ARGUMENTS, device),
-            Question::NvmeController => nvme(device, nvme_admin::Reads::Controller).map(|(answer, _)| answer),
-            Question::NvmeNamespace => nvme(device, nvme_admin::Reads::Namespace).map(|(answer, _)| answer),
+            Question::NvmeController => {
+                nvme(device, nvme_admin::ReadCommand::Controller).map(|(answer, _)| answer)
+            }
+            Question::NvmeNamespace => {
+                nvme(device, nvme_admin::ReadCommand::Namespace).map(|(answer, _)| answer)
+            }
             Question::NvmeLog(page @ 0xC0.., bytes) => {
-                nvme(device, nvme_admin::Reads::LogOfFirst(page, bytes)).map(|(answer, _)| answer)
+                nvme(device, nvme_admin::ReadCommand::LogOfFirst(page, bytes)).map(|(answer, _)| answer)
             }
             Question::NvmeLog(page, bytes) => {
-                nvme(device, nvme_admin::Reads::Log(page, bytes)).map(|(answer, _)| answer)
+                nvme(device, nvme_admin::ReadCommand::Log(page, bytes)).map(|(answer, _)| answer)
             }
             Question::NvmeFeature(feature) => {
-                let (data, value) = nvme(device, nvme_admin::Reads::Feature(feature))?;
+                let (data, value) = nvme(device, nvme_admin::ReadCommand::Feature(feature))?;
                 Ok([&value.to_le_bytes()[..], &data].concat())
             }
             Question::AtaIdentify => {
                 let identify = ata_command::identify(open_device(device)?).map_err(refusal)?;
                 Ok(identify.to_bytes())
             }
-            Question::AtaSmartData => ata(device, ata_command::Reads::SmartData),
-            Question::AtaSmartThresholds => ata(device, ata_command::Reads::SmartThresholds),
-            Question::AtaLog(log, page) => ata(device, ata_command::Reads::Log(log, page)),
+            Question::AtaSmartData => ata(device, ata_command::ReadCommand::SmartData),
+            Question::AtaSmartThresholds => ata(device, ata_command::ReadCommand::SmartThresholds),
+            Question::AtaLog(log, page) => ata(device, ata_command::ReadCommand::Log(log, page)),
         }
     }
 
-    fn filled(&self, path: &str) -> Result<Filled, Refusal> {
+    fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal> {
         let of = statvfs(path).map_err(refusal)?;
         let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
-        Ok(Filled {
+        Ok(SpaceUsage {
             total_bytes: bytes(of.f_blocks),
             free_bytes: bytes(of.f_bfree),
             available_bytes: bytes(of.f_bavail),
@@ -90,11 +94,11 @@ fn open_device(device: &str) -> Result<OwnedFd, Refusal> {
     open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).map_err(refusal)
 }
 
-fn nvme(device: &str, what: nvme_admin::Reads) -> Result<(Vec<u8>, u32), Refusal> {
+fn nvme(device: &str, what: nvme_admin::ReadCommand) -> Result<(Vec<u8>, u32), Refusal> {
     nvme_admin::read(open_device(device)?, what).map_err(refusal)
 }
 
-fn ata(device: &str, what: ata_command::Reads) -> Result<Vec<u8>, Refusal> {
+fn ata(device: &str, what: ata_command::ReadCommand) -> Result<Vec<u8>, Refusal> {
     ata_command::read(open_device(device)?, what).map_err(refusal)
 }
 
@@ -123,5 +127,5 @@ fn run(program: &str, arguments: &[&str], device: &str) -> Result<Vec<u8>, Refus
         return Err(Refusal::Rights);
     }
     let device = format!("/dev/{}", device.replace('!', "/"));
-    program::said(Path::new(program), &[arguments, &[&*device]].concat(), PROGRAM_TIME)
+    program::output(Path::new(program), &[arguments, &[&*device]].concat(), PROGRAM_TIME)
 }

@@ -32,8 +32,8 @@ pub(crate) fn counts(reading: &Fact<likenew_core::stat::Stat>, counts: &mut Coun
 /// Bytes a second between two readings.
 pub(crate) fn rate(before: &Fact<u64>, after: &Fact<u64>, seconds: f64) -> Fact<u64> {
     match (before.get(), after) {
-        (Some(before), Fact::Known { value, origin }) if seconds > 0.0 => {
-            Fact::known((value.saturating_sub(before) as f64 / seconds).round() as u64, origin.clone())
+        (Some(before), Fact::Value { value, origin }) if seconds > 0.0 => {
+            Fact::new((value.saturating_sub(before) as f64 / seconds).round() as u64, origin.clone())
         }
         (_, other) => other.clone().and_then("it was read only once", |_| None),
     }
@@ -54,7 +54,7 @@ pub(crate) fn link_errors(subject: &Subject<'_>, counts: &mut Counts) {
     let sum = |names: &[&str]| {
         let files =
             functions.iter().flat_map(|folder| names.iter().map(move |name| format!("{folder}/{name}")));
-        let mut sum: Fact<u64> = Fact::Unasked;
+        let mut sum: Fact<u64> = Fact::NotQueried;
         for file in files {
             let total = roots.text(&file).and_then("it names no total", |text| {
                 text.lines()
@@ -65,11 +65,11 @@ pub(crate) fn link_errors(subject: &Subject<'_>, counts: &mut Counts) {
                     .ok()
             });
             sum = match (sum.get(), total) {
-                (Some(so_far), Fact::Known { value, origin }) => {
-                    Fact::known(so_far.saturating_add(value), origin)
+                (Some(so_far), Fact::Value { value, origin }) => {
+                    Fact::new(so_far.saturating_add(value), origin)
                 }
-                (None, total @ Fact::Known { .. }) => total,
-                (None, total) if sum.is_unasked() => total,
+                (None, total @ Fact::Value { .. }) => total,
+                (None, total) if sum.is_not_queried() => total,
                 _ => sum,
             };
         }

@@ -2,7 +2,7 @@
 
 use likenew_core::facts::{Fact, Trimming};
 
-use super::asker::Asker;
+use super::machine_query::MachineQuery;
 use super::roots::Roots;
 use crate::mounts::{Mount, unescape};
 use crate::trim::SENDERS;
@@ -18,21 +18,21 @@ const UNITS: [&str; 5] = [
 const STAMP: &str = "/var/lib/systemd/timers/stamp-fstrim.timer";
 
 /// What is set up for this mount.
-pub(crate) fn trimming(roots: &Roots, asker: &dyn Asker, mount: &Mount) -> Trimming {
+pub(crate) fn trimming(roots: &Roots, queries: &dyn MachineQuery, mount: &Mount) -> Trimming {
     let sends = SENDERS.contains(&&*mount.kind);
-    let at_once = mount.has_option("discard");
+    let immediate = mount.has_option("discard");
     let timer = unit(roots, "fstrim.timer");
     let (covers, because, origin) = match coverage(roots, mount) {
-        Ok((covers, because, origin)) => (Fact::known(covers, origin.clone()), because, origin),
-        Err(why) => (Fact::unknown(why.clone(), "fstrim.service"), why, "fstrim.service".to_owned()),
+        Ok((covers, because, origin)) => (Fact::new(covers, origin.clone()), because, origin),
+        Err(reason) => (Fact::unknown(reason.clone(), "fstrim.service"), reason, "fstrim.service".to_owned()),
     };
     Trimming {
-        at_once: if sends { Fact::known(at_once, "/proc/self/mountinfo") } else { Fact::Unasked },
+        immediate: if sends { Fact::new(immediate, "/proc/self/mountinfo") } else { Fact::NotQueried },
         timer_present: present(roots, timer.as_deref()),
-        timer_enabled: enabled(roots, timer.as_deref()),
-        timer_last_run_age_s: last_run(roots, asker),
+        timer_enabled: is_enabled(roots, timer.as_deref()),
+        timer_last_run_age_s: last_run(roots, queries),
         timer_covers: covers,
-        timer_covers_because: Fact::known(because, origin),
+        timer_coverage_reason: Fact::new(because, origin),
     }
 }
 
@@ -45,38 +45,38 @@ fn unit(roots: &Roots, name: &str) -> Option<String> {
 
 fn present(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
     if let Some(path) = timer {
-        return Fact::known(true, path);
+        return Fact::new(true, path);
     }
     // Without systemd, distributions run it by cron.
     let jobs = ["/etc/cron.daily/fstrim", "/etc/cron.weekly/fstrim", "/etc/periodic/weekly/fstrim"];
     match jobs.iter().find(|job| roots.exists(job)) {
-        Some(job) => Fact::known(true, *job),
-        None if UNITS.iter().any(|folder| roots.exists(folder)) => Fact::known(false, "fstrim.timer"),
+        Some(job) => Fact::new(true, *job),
+        None if UNITS.iter().any(|folder| roots.exists(folder)) => Fact::new(false, "fstrim.timer"),
         None => Fact::unknown("neither systemd nor a job of cron for it is seen from here", "fstrim.timer"),
     }
 }
 
-fn enabled(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
+fn is_enabled(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
     if timer.is_none() {
         return present(roots, timer);
     }
     let wants = UNITS.iter().map(|folder| format!("{folder}/timers.target.wants/fstrim.timer"));
     match wants.into_iter().find(|link| roots.exists(link)) {
-        Some(link) => Fact::known(true, link),
-        None => Fact::known(false, "/etc/systemd/system/timers.target.wants"),
+        Some(link) => Fact::new(true, link),
+        None => Fact::new(false, "/etc/systemd/system/timers.target.wants"),
     }
 }
 
-fn last_run(roots: &Roots, asker: &dyn Asker) -> Fact<u64> {
+fn last_run(roots: &Roots, queries: &dyn MachineQuery) -> Fact<u64> {
     match roots.changed_s(STAMP) {
-        Some(changed) => Fact::known(u64::try_from(asker.now_s() - changed).unwrap_or(0), STAMP),
+        Some(changed) => Fact::new(u64::try_from(queries.now_s() - changed).unwrap_or(0), STAMP),
         None => Fact::unknown("it has left no stamp: it never ran, or keeps none", STAMP),
     }
 }
 
 /// Whether the service trims this mount, why, and where that is known from.
 fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), String> {
-    let no = |why: String, origin: &str| Ok((false, why, origin.to_owned()));
+    let no = |reason: String, origin: &str| Ok((false, reason, origin.to_owned()));
     if !SENDERS.contains(&&*mount.kind) {
         return no(format!("fstrim does not trim {}", mount.kind), "/proc/self/mountinfo");
     }
@@ -115,7 +115,7 @@ fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String,
         let text = roots.text(file);
         let entries: Vec<Entry> = match text.value() {
             Some(text) => text.lines().filter_map(|line| Entry::parse(line, file)).collect(),
-            None if text.why().is_some_and(|why| why.contains("may not")) => {
+            None if text.reason().is_some_and(|reason| reason.contains("may not")) => {
                 return Err(format!("{file} may not be read"));
             }
             None => continue,
@@ -124,7 +124,7 @@ fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String,
             continue;
         }
         let entry = entries.iter().find(|entry| entry.point == mount.point);
-        let (covers, why) = match entry {
+        let (covers, reason) = match entry {
             Some(entry) if entry.has("X-fstrim.notrim") => {
                 (false, format!("{file} excludes it with X-fstrim.notrim"))
             }
@@ -132,7 +132,7 @@ fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String,
             Some(_) => (true, format!("it is listed in {file}")),
             None => (false, format!("the timer trims what {file} lists, and {} is not in it", mount.point)),
         };
-        return Ok((covers, why, file.to_owned()));
+        return Ok((covers, reason, file.to_owned()));
     }
     Ok((false, format!("none of {files} lists anything"), files.to_owned()))
 }

@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::fsync;
 use rustix::io::Errno;
 
-use super::{LeftOut, refusal};
-use crate::fault::failed;
+use super::{SkippedRange, refusal};
+use crate::lab_error::io_error;
 use crate::mounts::Mount;
 use crate::trim::{Extent, Flush, extents};
 
@@ -17,18 +17,18 @@ use crate::trim::{Extent, Flush, extents};
 const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
 
 /// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its data can not.
-pub(super) fn alone(
+pub(super) fn unshared_ranges(
     file: &OwnedFd,
     path: &Path,
     bytes: u64,
     whole: u64,
     block: u32,
-) -> Result<(Vec<Range<u64>>, Vec<LeftOut>), Fault> {
-    fsync(file).map_err(failed(format!("flush {}", path.display())))?;
+) -> Result<(Vec<Range<u64>>, Vec<SkippedRange>), LabError> {
+    fsync(file).map_err(io_error(format!("flush {}", path.display())))?;
     match extents(file, bytes, Flush::First) {
-        Ok(extents) => Ok(sorted_out(&extents, bytes, whole, block)),
+        Ok(extents) => Ok(split_ranges(&extents, bytes, whole, block)),
         Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => {
-            let kind = Mount::of(file).map_or(String::new(), |mount| mount.kind);
+            let kind = Mount::containing(file).map_or(String::new(), |mount| mount.kind);
             if PLAIN.contains(&&*kind) {
                 return Ok((
                     std::iter::once(0..whole).filter(|range| !range.is_empty()).collect(),
@@ -42,12 +42,17 @@ pub(super) fn alone(
                 ),
             ))
         }
-        Err(errno) => Err(failed(format!("ask where {} lies", path.display()))(errno)),
+        Err(errno) => Err(io_error(format!("ask where {} lies", path.display()))(errno)),
     }
 }
 
-fn sorted_out(extents: &[Extent], bytes: u64, whole: u64, block: u32) -> (Vec<Range<u64>>, Vec<LeftOut>) {
-    let (mut ranges, mut left_out) = (Vec::<Range<u64>>::new(), Vec::new());
+fn split_ranges(
+    extents: &[Extent],
+    bytes: u64,
+    whole: u64,
+    block: u32,
+) -> (Vec<Range<u64>>, Vec<SkippedRange>) {
+    let (mut ranges, mut skips) = (Vec::<Range<u64>>::new(), Vec::new());
     let block = u64::from(block);
     for extent in extents {
         let end = extent.logical.saturating_add(extent.length);
@@ -55,8 +60,8 @@ fn sorted_out(extents: &[Extent], bytes: u64, whole: u64, block: u32) -> (Vec<Ra
         if data.is_empty() {
             continue;
         }
-        if let Some(why) = extent.unfit() {
-            left_out.push(LeftOut { place: data, why });
+        if let Some(reason) = extent.unfit() {
+            skips.push(SkippedRange { place: data, reason });
             continue;
         }
         let fit = data.start.next_multiple_of(block)..(data.end - data.end % block).min(whole);
@@ -69,8 +74,8 @@ fn sorted_out(extents: &[Extent], bytes: u64, whole: u64, block: u32) -> (Vec<Ra
         }
         if fit.end < data.end {
             let place = fit.end.max(data.start)..data.end;
-            left_out.push(LeftOut { place, why: "it is less than a block at the end" });
+            skips.push(SkippedRange { place, reason: "it is less than a block at the end" });
         }
     }
-    (ranges, left_out)
+    (ranges, skips)
 }

@@ -17,8 +17,8 @@ fn file() -> Option<(tempfile::TempDir, PathBuf, SystemTime)> {
     File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
     match FileStore::take(&path) {
         Ok(_) => Some((folder, path, long_ago)),
-        Err(fault) => {
-            eprintln!("SKIPPED: {fault}");
+        Err(lab_error) => {
+            eprintln!("SKIPPED: {lab_error}");
             None
         }
     }
@@ -45,7 +45,7 @@ fn times_of_a_file_that_somebody_else_has_written_stay_theirs() {
     store.write_at(0, &[7; 4096]).unwrap();
     assert_eq!(modified(&path), long_ago, "after each write of ours it is put back");
     lose(&mut store, patience);
-    assert_eq!(store.claim(), Claim::Lost);
+    assert_eq!(store.lease_state(), LeaseState::Lost);
     fs::write(&path, "saved by another program").unwrap();
     let theirs = modified(&path);
     assert!(theirs > long_ago);
@@ -61,7 +61,7 @@ fn a_time_is_put_back_while_others_still_wait() {
     let Some((_folder, path, long_ago)) = file() else { return };
     let mut store = FileStore::take(&path).unwrap();
     lose(&mut store, Duration::from_millis(10));
-    assert_eq!(store.claim(), Claim::Wanted);
+    assert_eq!(store.lease_state(), LeaseState::BreakRequested);
     store.raw.write_at(0, &[7; 4096]).unwrap();
     store.restore_times().unwrap();
     assert_eq!(modified(&path), long_ago);
@@ -95,8 +95,12 @@ fn no_name_leads_out_of_its_folder() {
     let opened = open_folder(&inner).unwrap();
     let before = fs::metadata(&path).unwrap();
     let refuses = |name: &Path, word: &str| {
-        let why = FileStore::take_from(&opened, &inner, name).unwrap_err().to_string();
-        assert!(why.contains(word) && why.contains("Nothing was changed"), "{}: {why}", name.display());
+        let reason = FileStore::take_from(&opened, &inner, name).unwrap_err().to_string();
+        assert!(
+            reason.contains(word) && reason.contains("Nothing was changed"),
+            "{}: {reason}",
+            name.display()
+        );
     };
     refuses(Path::new("../film"), "leads out of the folder");
     refuses(Path::new("below/../../film"), "leads out of the folder");
@@ -117,7 +121,7 @@ fn no_name_leads_out_of_its_folder() {
 fn a_file_is_known_by_its_generation() {
     let Some((_folder, path, _)) = file() else { return };
     let store = FileStore::take(&path).unwrap();
-    let kind = crate::mounts::Mount::of(&store.raw).unwrap().kind;
+    let kind = crate::mounts::Mount::containing(&store.raw).unwrap().kind;
     let is_counted = store.identity().contains(", generation ");
     assert_eq!(
         is_counted,
@@ -144,7 +148,7 @@ fn whole_cuts_of_a_lease_leave_the_other_programs_time() {
     // Nobody looks, as while a drive hangs.
     let theirs = other.join().unwrap();
     assert!(theirs > long_ago);
-    assert_eq!(store.claim(), Claim::Lost);
+    assert_eq!(store.lease_state(), LeaseState::Lost);
     store.restore_times().unwrap();
     store.give_back().unwrap();
     assert_eq!(modified(&path), theirs);

@@ -16,7 +16,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn of(stat: &Statx) -> Self {
+    pub(super) fn from_stat(stat: &Statx) -> Self {
         let (accessed, modified) = (stat.stx_atime, stat.stx_mtime);
         Self { accessed: (accessed.tv_sec, accessed.tv_nsec), modified: (modified.tv_sec, modified.tv_nsec) }
     }

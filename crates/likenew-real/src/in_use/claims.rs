@@ -16,7 +16,7 @@ use crate::mounts::DeviceNumber;
 /// Held on everything else that shares bytes with a target, while this lives. The target itself is claimed by whoever opens it.
 #[derive(Debug)]
 pub(crate) struct Claims {
-    _held: Vec<OwnedFd>,
+    _descriptors: Vec<OwnedFd>,
 }
 
 impl Claims {
@@ -24,14 +24,14 @@ impl Claims {
     ///
     /// # Errors
     /// Somebody has claimed one of them: which, and what to do.
-    pub(crate) fn on(target: &Target) -> Result<Self, String> {
-        Ok(Self { _held: claim(target)? })
+    pub(crate) fn take(target: &Target) -> Result<Self, String> {
+        Ok(Self { _descriptors: claim(target)? })
     }
 }
 
 fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
-    let snapshot = Snapshot::now().map_err(|why| unknown_use(&why))?;
-    let overlaps = Overlaps::of(&snapshot, target);
+    let snapshot = Snapshot::now().map_err(|reason| unknown_use(&reason))?;
+    let overlaps = Overlaps::find(&snapshot, target);
     let devices: Vec<(DeviceNumber, &Overlap)> = overlaps.to_claim();
     let disk = |number: &DeviceNumber| {
         snapshot.nodes.get(number).and_then(|node| node.part_of).map_or(*number, |(disk, _)| disk)
@@ -52,22 +52,22 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
         let has_partitions = snapshot.partitions(whole).next().is_some();
         // A disk of which another partition is claimed cannot be claimed as a whole.
         match open(&snapshot, whole, if has_partitions { 1 } else { HOLD_TRIES }) {
-            Claim::Taken(claim) => claims.push(claim),
-            Claim::Unknown => {}
-            Claim::Busy if parts.is_empty() => {
-                let free = |(number, _)| matches!(open(&snapshot, number, 1), Claim::Taken(_));
+            ClaimResult::Taken(claim) => claims.push(claim),
+            ClaimResult::Unknown => {}
+            ClaimResult::Busy if parts.is_empty() => {
+                let free = |(number, _)| matches!(open(&snapshot, number, 1), ClaimResult::Taken(_));
                 if !snapshot.partitions(whole).any(free)
                     && let Some((_, one)) = on_it.clone().next()
                 {
                     return busy(one);
                 }
             }
-            Claim::Busy => {
+            ClaimResult::Busy => {
                 for (number, one) in parts {
                     match open(&snapshot, *number, HOLD_TRIES) {
-                        Claim::Taken(claim) => claims.push(claim),
-                        Claim::Unknown => {}
-                        Claim::Busy => return busy(one),
+                        ClaimResult::Taken(claim) => claims.push(claim),
+                        ClaimResult::Unknown => {}
+                        ClaimResult::Busy => return busy(one),
                     }
                 }
             }
@@ -77,27 +77,27 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
 }
 
 /// What came of claiming one device.
-enum Claim {
+enum ClaimResult {
     Taken(OwnedFd),
     Busy,
     Unknown,
 }
 
-fn open(snapshot: &Snapshot, number: DeviceNumber, tries: u32) -> Claim {
-    let Some(node) = snapshot.nodes.get(&number) else { return Claim::Unknown };
+fn open(snapshot: &Snapshot, number: DeviceNumber, tries: u32) -> ClaimResult {
+    let Some(node) = snapshot.nodes.get(&number) else { return ClaimResult::Unknown };
     let path = Path::new("/dev").join(node.name.replace('!', "/"));
     if DeviceNumber::at(&path) != Some(number) {
-        return Claim::Unknown;
+        return ClaimResult::Unknown;
     }
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let clock = Monotonic::start();
     for attempt in 1..=tries {
         match rustix::fs::open(&path, flags, Mode::empty()) {
-            Ok(claim) => return Claim::Taken(claim),
+            Ok(claim) => return ClaimResult::Taken(claim),
             Err(Errno::BUSY) if attempt < tries => clock.rest(clock.now() + HOLD_PAUSE),
-            Err(Errno::BUSY) => return Claim::Busy,
-            Err(_) => return Claim::Unknown,
+            Err(Errno::BUSY) => return ClaimResult::Busy,
+            Err(_) => return ClaimResult::Unknown,
         }
     }
-    Claim::Busy
+    ClaimResult::Busy
 }

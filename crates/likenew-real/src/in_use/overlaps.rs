@@ -6,7 +6,7 @@ use std::ops::Range;
 use likenew_core::units::Nanos;
 
 use super::snapshot::{Node, Snapshot};
-use super::{Target, stand};
+use super::{Target, system_devices};
 use crate::clock::Monotonic;
 use crate::loop_device::{Store, UnknownBacking};
 use crate::mounts::DeviceNumber;
@@ -21,7 +21,7 @@ const MTD_BLOCK_MAJOR: u32 = 31;
 
 /// How one of them came to be among those that reach the target's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum RelationKind {
     /// By partitions alone: the kernel keeps claims on these apart itself.
     Partition,
     /// Over a loop device, or the same disk by another path: the kernel knows nothing of what they share.
@@ -36,7 +36,7 @@ pub(super) struct Overlap {
     ranges: Vec<Range<u64>>,
     /// Whether the target lies in it; it lies over the target's bytes otherwise.
     is_below: bool,
-    way: Way,
+    relation_kind: RelationKind,
     /// Whether a loop device or another path to the same disk lies on the way to it, whatever else does: a claim on the target says nothing to the
     /// kernel of what lies beyond.
     is_shared: bool,
@@ -80,7 +80,7 @@ enum Rank {
 /// Everything that reaches a target's bytes.
 pub(super) struct Overlaps<'a> {
     snapshot: &'a Snapshot,
-    found: Vec<Overlap>,
+    overlaps: Vec<Overlap>,
     uses: Vec<Use>,
 }
 
@@ -90,27 +90,27 @@ fn overlap(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
 }
 
 impl<'a> Overlaps<'a> {
-    pub(super) fn of(snapshot: &'a Snapshot, target: &Target) -> Self {
-        let mut overlaps = Self { snapshot, found: Vec::new(), uses: Vec::new() };
+    pub(super) fn find(snapshot: &'a Snapshot, target: &Target) -> Self {
+        let mut overlaps = Self { snapshot, overlaps: Vec::new(), uses: Vec::new() };
         for range in &target.ranges {
             let itself = Overlap {
                 store: target.store,
                 ranges: vec![range.clone()],
                 is_below: true,
-                way: Way::Partition,
+                relation_kind: RelationKind::Partition,
                 is_shared: false,
                 name: target.name.clone(),
                 relation: String::new(),
             };
             overlaps.descend(itself, &target.name);
         }
-        for index in 0..overlaps.found.len() {
+        for index in 0..overlaps.overlaps.len() {
             overlaps.ascend(index);
         }
-        for index in 0..overlaps.found.len() {
-            overlaps.look_at(index);
+        for index in 0..overlaps.overlaps.len() {
+            overlaps.visit(index);
         }
-        overlaps.look_for_unknown_loops();
+        overlaps.find_unknown_loops();
         overlaps.uses.sort_by_key(|one| one.rank);
         overlaps
     }
@@ -123,65 +123,86 @@ impl<'a> Overlaps<'a> {
     /// Adds what was not known yet, and says where it stands.
     fn add(&mut self, new: Overlap) -> Option<usize> {
         let range = new.ranges[0].clone();
-        let known = self.found.iter().position(|known| known.store == new.store);
+        let known = self.overlaps.iter().position(|known| known.store == new.store);
         let Some(index) = known else {
-            self.found.push(new);
-            return Some(self.found.len() - 1);
+            self.overlaps.push(new);
+            return Some(self.overlaps.len() - 1);
         };
-        let known = &mut self.found[index];
+        let known = &mut self.overlaps[index];
         let is_new = known.ranges.iter().all(|known| known.start > range.start || known.end < range.end);
         // What lies below has been gone up from already, or will be.
         if !is_new || known.is_below && !new.is_below {
             return None;
         }
         known.ranges.push(range);
-        known.way = known.way.min(new.way);
+        known.relation_kind = known.relation_kind.min(new.relation_kind);
         known.is_shared |= new.is_shared;
         Some(index)
     }
 
     /// Adds what the target's bytes lie in.
     fn descend(&mut self, one: Overlap, target: &str) {
-        let (store, range, way, relation) = (one.store, one.ranges[0].clone(), one.way, one.relation.clone());
+        let (store, range, relation_kind, relation) =
+            (one.store, one.ranges[0].clone(), one.relation_kind, one.relation.clone());
         let was_shared = one.is_shared;
         if self.add(one).is_none() {
             return;
         }
         let Some((number, node)) = self.node(store) else { return };
         let shifted = |by: u64| range.start.saturating_add(by)..range.end.saturating_add(by);
-        let below = |store, range, way, is_shared, name, relation| Overlap {
+        let below = |store, range, relation_kind, is_shared, name, relation| Overlap {
             store,
             ranges: vec![range],
             is_below: true,
-            way,
+            relation_kind,
             is_shared,
             name,
             relation,
         };
         if let Some((disk, start)) = node.part_of {
             let name = self.name_of(disk);
-            self.descend(below(Store::Device(disk), shifted(start), way, was_shared, name, relation), target);
+            self.descend(
+                below(Store::Device(disk), shifted(start), relation_kind, was_shared, name, relation),
+                target,
+            );
         }
         if let Ok(Some(backing)) = &node.backing {
             let name = node.device.attribute("loop/backing_file");
             let name = name.unwrap_or_else(|| format!("what {} stands on", node.name));
             let relation = format!("which {target} lies on");
             let range = shifted(backing.window.start);
-            self.descend(below(backing.store, range, way.max(Way::Loop), true, name, relation), target);
+            self.descend(
+                below(backing.store, range, relation_kind.max(RelationKind::Loop), true, name, relation),
+                target,
+            );
         }
         for slave in &node.slaves {
             let (name, relation) = (self.name_of(*slave), format!("which {target} is built on"));
             self.descend(
-                below(Store::Device(*slave), self.all_of(*slave), Way::Mapping, was_shared, name, relation),
+                below(
+                    Store::Device(*slave),
+                    self.all_of(*slave),
+                    RelationKind::Mapping,
+                    was_shared,
+                    name,
+                    relation,
+                ),
                 target,
             );
         }
-        for twin in self.snapshot.twins(number) {
+        for alias in self.snapshot.aliases(number) {
             let wwid = node.wwid.as_deref().unwrap_or_default();
             let relation = format!("which is the same drive as {} by another path ({wwid})", node.name);
-            let name = self.name_of(twin);
+            let name = self.name_of(alias);
             self.descend(
-                below(Store::Device(twin), range.clone(), way.max(Way::Loop), true, name, relation),
+                below(
+                    Store::Device(alias),
+                    range.clone(),
+                    relation_kind.max(RelationKind::Loop),
+                    true,
+                    name,
+                    relation,
+                ),
                 target,
             );
         }
@@ -198,13 +219,13 @@ impl<'a> Overlaps<'a> {
 
     /// Adds what lies over the bytes of one of them.
     fn ascend(&mut self, index: usize) {
-        let Overlap { store, ranges, .. } = &self.found[index];
+        let Overlap { store, ranges, .. } = &self.overlaps[index];
         let (store, ranges) = (*store, ranges.clone());
         for range in ranges {
             if let Some((number, node)) = self.node(store) {
                 for (part, window) in self.snapshot.partitions(number) {
-                    let relation = self.found[index].relation.clone();
-                    self.rise(index, part, &window, &range, self.found[index].way, relation);
+                    let relation = self.overlaps[index].relation.clone();
+                    self.rise(index, part, &window, &range, self.overlaps[index].relation_kind, relation);
                 }
                 for holder in node.holders.clone() {
                     self.rise_to_holder(index, holder);
@@ -223,21 +244,21 @@ impl<'a> Overlaps<'a> {
         to: DeviceNumber,
         window: &Range<u64>,
         range: &Range<u64>,
-        way: Way,
+        relation_kind: RelationKind,
         relation: String,
     ) -> bool {
         let Some(both) = overlap(window, range) else { return false };
-        if self.found.iter().any(|known| known.is_below && known.store == Store::Device(to)) {
+        if self.overlaps.iter().any(|known| known.is_below && known.store == Store::Device(to)) {
             return false;
         }
         let inside = both.start - window.start..both.end - window.start;
-        let is_shared = self.found[from].is_shared || way == Way::Loop;
-        let way = way.max(self.found[from].way);
+        let is_shared = self.overlaps[from].is_shared || relation_kind == RelationKind::Loop;
+        let relation_kind = relation_kind.max(self.overlaps[from].relation_kind);
         let new = Overlap {
             store: Store::Device(to),
             ranges: vec![inside],
             is_below: false,
-            way,
+            relation_kind,
             is_shared,
             name: self.name_of(to),
             relation,
@@ -249,13 +270,13 @@ impl<'a> Overlaps<'a> {
     }
 
     fn rise_to_loop(&mut self, from: usize, device: DeviceNumber, window: &Range<u64>, range: &Range<u64>) {
-        let parent = &self.found[from];
-        let (is_own, name) = (parent.way == Way::Partition, parent.name.clone());
+        let parent = &self.overlaps[from];
+        let (is_own, name) = (parent.relation_kind == RelationKind::Partition, parent.name.clone());
         let relation = match is_own {
             true => format!("which lies on {name}"),
             false => format!("which lies over the same bytes of {name}"),
         };
-        if !self.rise(from, device, window, range, Way::Loop, relation) {
+        if !self.rise(from, device, window, range, RelationKind::Loop, relation) {
             return;
         }
         // One that was attached for its partitions is used by whoever uses those.
@@ -263,7 +284,7 @@ impl<'a> Overlaps<'a> {
             return;
         }
         let loops = self.name_of(device);
-        let is_device = matches!(self.found[from].store, Store::Device(_));
+        let is_device = matches!(self.overlaps[from].store, Store::Device(_));
         let attached = match (is_own, is_device) {
             (true, true) => format!("{name} carries {loops}"),
             (true, false) => format!("the loop device {loops} is attached to it"),
@@ -275,32 +296,32 @@ impl<'a> Overlaps<'a> {
 
     /// What is built on one of them, and is not what the target is. Volumes of one manager on the same device are apart, which is what it is for.
     fn rise_to_holder(&mut self, from: usize, holder: DeviceNumber) {
-        let Some((slave, _)) = self.node(self.found[from].store) else { return };
+        let Some((slave, _)) = self.node(self.overlaps[from].store) else { return };
         let own = self.snapshot.nodes.iter().filter(|(number, node)| {
-            let is_below = |store| self.found.iter().any(|known| known.is_below && known.store == store);
+            let is_below = |store| self.overlaps.iter().any(|known| known.is_below && known.store == store);
             node.slaves.contains(&slave) && is_below(Store::Device(**number))
         });
         let (on, holds) = (self.snapshot.nodes.get(&slave), self.snapshot.nodes.get(&holder));
         let own: Vec<&Node> = own.map(|(_, node)| node).collect();
-        let is_apart = |own: &&Node| holds.zip(on).is_some_and(|(other, on)| are_apart(own, other, on));
+        let is_apart = |own: &&Node| holds.zip(on).is_some_and(|(other, on)| are_disjoint(own, other, on));
         if !own.is_empty() && own.iter().all(is_apart) {
             return;
         }
-        let (whole, subject) = (self.all_of(holder), self.found[from].object());
+        let (whole, subject) = (self.all_of(holder), self.overlaps[from].object());
         let relation = format!("which is built on {subject}");
-        if self.rise(from, holder, &whole, &whole, Way::Mapping, relation) {
+        if self.rise(from, holder, &whole, &whole, RelationKind::Mapping, relation) {
             let holder = self.name_of(holder);
-            let subject = self.found[from].subject();
+            let subject = self.overlaps[from].subject();
             let text = format!("{subject} carries {holder} (LVM, RAID or encryption); take that down first");
             self.uses.push(Use { rank: Rank::Holder, text });
         }
     }
 
     /// Notes who uses one of them directly.
-    fn look_at(&mut self, index: usize) {
-        let Overlap { store, is_below, ref relation, .. } = self.found[index];
+    fn visit(&mut self, index: usize) {
+        let Overlap { store, is_below, ref relation, .. } = self.overlaps[index];
         let is_target = index == 0;
-        let (subject, object) = (self.found[index].subject(), self.found[index].object());
+        let (subject, object) = (self.overlaps[index].subject(), self.overlaps[index].object());
         let mut uses = Vec::new();
         let mut note = |rank, text| uses.push(Use { rank, text });
         if self.snapshot.swaps.contains(&store) {
@@ -318,7 +339,7 @@ impl<'a> Overlaps<'a> {
             for mounted in self.snapshot.mounts.iter().filter(|mounted| mounted.devices.contains(&number)) {
                 let point = &mounted.point;
                 match &mounted.program {
-                    None if stand::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
+                    None if system_devices::SYSTEM.contains(&&**point) => note(Rank::System, runs()),
                     None => note(Rank::Mount, format!("{subject} is mounted at {point}; unmount it first")),
                     Some(program) => note(
                         Rank::MountElsewhere,
@@ -346,7 +367,7 @@ impl<'a> Overlaps<'a> {
                     ),
                 );
             }
-            if node.is_taken_by_bcache() {
+            if node.is_bcache() {
                 let mut text = format!("{subject} is taken by bcache; take it out first");
                 let _ = write!(text, " (/sys/class/block/{}/bcache)", node.name);
                 note(Rank::Holder, text);
@@ -357,8 +378,8 @@ impl<'a> Overlaps<'a> {
     }
 
     /// Notes a loop device that may reach these bytes, or through which the target reaches its own.
-    fn look_for_unknown_loops(&mut self) {
-        let stores: Vec<Store> = self.found.iter().map(|one| one.store).collect();
+    fn find_unknown_loops(&mut self) {
+        let stores: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
         let of_found = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
         let mut of_found = of_found.filter(|node| node.backing.is_err());
         let text = match of_found.next() {
@@ -385,11 +406,11 @@ impl<'a> Overlaps<'a> {
     /// The devices that a claim on the target does not keep others from. What a layer below it is built on, that layer has claimed.
     pub(super) fn to_claim(&self) -> Vec<(DeviceNumber, &Overlap)> {
         let is_below = |number: &DeviceNumber| {
-            self.found.iter().any(|known| known.is_below && known.store == Store::Device(*number))
+            self.overlaps.iter().any(|known| known.is_below && known.store == Store::Device(*number))
         };
         let is_held = |node: &Node| node.holders.iter().any(is_below);
-        let target = self.found.first().map(|target| target.store);
-        let shared = self.found.iter().filter(|one| one.is_shared && Some(one.store) != target);
+        let target = self.overlaps.first().map(|target| target.store);
+        let shared = self.overlaps.iter().filter(|one| one.is_shared && Some(one.store) != target);
         let devices = shared.filter_map(|one| {
             let (number, node) = self.node(one.store)?;
             let disk = node.part_of.and_then(|(disk, _)| self.snapshot.nodes.get(&disk));
@@ -406,23 +427,23 @@ impl<'a> Overlaps<'a> {
 
     /// A program that writes to one of them as such, as virtual machines do: nothing else in the system shows it.
     pub(super) fn program(&self) -> Option<String> {
-        let sought: Vec<Store> = self.found.iter().map(|one| one.store).collect();
+        let candidates: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
         let clock = Monotonic::start();
-        let mut seen = opener_of(&sought, Access::Writing)?;
+        let mut visited = opener_of(&candidates, Access::Writing)?;
         // Some look only for a moment, though they could write (losetup, udev's helpers).
         for _ in 0..PASSING_TRIES {
             clock.rest(clock.now() + PASSING_PAUSE);
-            seen = opener_of(&sought, Access::Writing)?;
+            visited = opener_of(&candidates, Access::Writing)?;
         }
-        let (program, store) = seen;
-        let subject = self.found.iter().find(|one| one.store == store).map(Overlap::subject)?;
+        let (program, store) = visited;
+        let subject = self.overlaps.iter().find(|one| one.store == store).map(Overlap::subject)?;
         Some(format!("{program} has {subject} open for writing; end that first"))
     }
 }
 
 /// Whether two devices on the same one never share a byte: logical volumes of one manager, and partitions of one mapping. Snapshots share what
 /// lies below them, and fill up when that is written to.
-fn are_apart(one: &Node, other: &Node, on: &Node) -> bool {
+fn are_disjoint(one: &Node, other: &Node, on: &Node) -> bool {
     let (Some(first), Some(second)) = (&one.mapping, &other.mapping) else {
         return [one, other].iter().all(|node| node.name.starts_with("bcache"));
     };

@@ -15,7 +15,7 @@ use crate::openers::{self, Program};
 /// The block devices of a machine, and their users. /sys alone where it is a machine out of files.
 pub(super) struct Snapshot {
     pub(super) nodes: BTreeMap<DeviceNumber, Node>,
-    pub(super) mounts: Vec<Mounted>,
+    pub(super) mounts: Vec<MountUse>,
     pub(super) swaps: Vec<Store>,
     /// Folders in /sys of what the system stands on.
     pub(super) system: HashSet<PathBuf>,
@@ -44,7 +44,7 @@ pub(super) struct Node {
 }
 
 /// A mount, and the devices that it writes to.
-pub(super) struct Mounted {
+pub(super) struct MountUse {
     pub(super) devices: Vec<DeviceNumber>,
     pub(super) point: String,
     /// A program that sees it, where this one does not.
@@ -58,14 +58,14 @@ impl Snapshot {
     /// Which list cannot be read: what it would have shown is not known to be unused.
     pub(super) fn now() -> Result<Self, String> {
         let unread = |list: &'static str| move |error: io::Error| format!("{list} cannot be read ({error})");
-        let mut snapshot = Self::of(Path::new("/sys")).map_err(unread("/sys/dev/block"))?;
+        let mut snapshot = Self::read(Path::new("/sys")).map_err(unread("/sys/dev/block"))?;
         let here =
             mounts::all().map_err(unread("/proc/self/mountinfo"))?.into_iter().map(|mount| (mount, None));
         let elsewhere = openers::mounts_elsewhere().map_err(unread("the mountinfo of another program"))?;
         let elsewhere = elsewhere.into_iter().map(|(mount, program)| (mount, Some(program)));
         snapshot.take_mounts(here.chain(elsewhere), Path::new("/sys"));
         snapshot.swaps = mounts::swaps().map_err(unread("/proc/swaps"))?;
-        snapshot.system = super::stand::carries_the_system();
+        snapshot.system = super::system_devices::system_devices();
         Ok(snapshot)
     }
 
@@ -73,12 +73,12 @@ impl Snapshot {
     ///
     /// # Errors
     /// It lists no devices.
-    pub(super) fn of(sys: &Path) -> io::Result<Self> {
+    pub(super) fn read(sys: &Path) -> io::Result<Self> {
         let links = fs::read_dir(sys.join("dev/block"))?.flatten();
         let folders = links.filter_map(|link| fs::canonicalize(link.path()).ok());
         let nodes = folders.filter_map(|folder| {
             let device = BlockDevice::at(folder);
-            Some((device.number()?, Node::of(device)?))
+            Some((device.number()?, Node::read(device)?))
         });
         Ok(Self {
             nodes: nodes.collect(),
@@ -86,7 +86,7 @@ impl Snapshot {
             swaps: Vec::new(),
             system: HashSet::new(),
             file_systems: file_systems(sys),
-            ubi: taken_by_ubi(sys),
+            ubi: ubi_devices(sys),
         })
     }
 
@@ -104,7 +104,7 @@ impl Snapshot {
                 .filter(|pool| mount.kind == "btrfs" && pool.iter().any(|one| devices.contains(one)));
             let all: Vec<DeviceNumber> = pool.flatten().copied().collect();
             devices.extend(all);
-            self.mounts.push(Mounted { devices, point: mount.point, program });
+            self.mounts.push(MountUse { devices, point: mount.point, program });
         }
         // Those that are mounted where nobody here can see.
         for one in pools.iter().flatten() {
@@ -142,7 +142,7 @@ impl Snapshot {
     }
 
     /// The same disk by other paths, where nothing joins these.
-    pub(super) fn twins(&self, of: DeviceNumber) -> impl Iterator<Item = DeviceNumber> {
+    pub(super) fn aliases(&self, of: DeviceNumber) -> impl Iterator<Item = DeviceNumber> {
         let known = self.nodes.get(&of).and_then(|node| Some((node.wwid.clone()?, node.bytes)));
         self.nodes.iter().filter_map(move |(number, node)| {
             let (wwid, bytes) = known.as_ref()?;
@@ -152,7 +152,7 @@ impl Snapshot {
 }
 
 impl Node {
-    fn of(device: BlockDevice) -> Option<Self> {
+    fn read(device: BlockDevice) -> Option<Self> {
         // The kernel counts in sectors of 512 bytes, whatever the device's own are.
         let bytes = device.attribute("size")?.parse::<u64>().ok()?.saturating_mul(512);
         let is_partition = device.is_partition();
@@ -164,7 +164,7 @@ impl Node {
             part_of: is_partition.then(part_of).flatten(),
             holders: numbers(device.holder_devices()),
             slaves: numbers(device.slave_devices()),
-            backing: Backing::of(&device),
+            backing: Backing::read(&device),
             mapping: device.attribute("dm/uuid"),
             wwid: device.world_wide_name(),
             device,
@@ -172,7 +172,7 @@ impl Node {
     }
 
     /// Whether bcache has taken it: it shows so before anything is built on it.
-    pub(super) fn is_taken_by_bcache(&self) -> bool {
+    pub(super) fn is_bcache(&self) -> bool {
         self.holders.is_empty() && self.slaves.is_empty() && self.device.folder().join("bcache").exists()
     }
 }
@@ -191,16 +191,16 @@ fn file_systems(sys: &Path) -> BTreeMap<String, String> {
 }
 
 /// What UBI has attached, and all that shares flash with that: of MTD devices, one lies in another where its folder does.
-fn taken_by_ubi(sys: &Path) -> HashSet<u32> {
+fn ubi_devices(sys: &Path) -> HashSet<u32> {
     let links = |folder: &str| fs::read_dir(sys.join(folder)).into_iter().flatten().flatten();
     let attached =
         links("class/ubi").filter_map(|link| BlockDevice::at(link.path()).attribute("mtd_num")?.parse().ok());
     let attached: Vec<u32> = attached.collect();
-    let numbered = links("class/mtd").filter_map(|link| {
+    let by_number = links("class/mtd").filter_map(|link| {
         let number: u32 = link.file_name().to_str()?.strip_prefix("mtd")?.parse().ok()?;
         Some((number, fs::canonicalize(link.path()).ok()?))
     });
-    let folders: Vec<(u32, PathBuf)> = numbered.collect();
+    let folders: Vec<(u32, PathBuf)> = by_number.collect();
     let taken: Vec<&PathBuf> =
         folders.iter().filter(|(number, _)| attached.contains(number)).map(|(_, folder)| folder).collect();
     let shares =

@@ -46,10 +46,10 @@ impl Sys {
             major: 4000,
             minor: u32::try_from(fs::read_dir(&links).unwrap().count()).unwrap(),
         };
-        self.numbered(name, mib, number)
+        self.by_number(name, mib, number)
     }
 
-    fn numbered(&self, name: &str, mib: u64, number: DeviceNumber) -> DeviceNumber {
+    fn by_number(&self, name: &str, mib: u64, number: DeviceNumber) -> DeviceNumber {
         let links = self.path().join("dev/block");
         fs::create_dir_all(&links).unwrap();
         let text = format!("{}:{}", number.major, number.minor);
@@ -113,7 +113,7 @@ impl Sys {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::of(&self.path()).unwrap();
+        let mut snapshot = Snapshot::read(&self.path()).unwrap();
         snapshot.take_mounts(self.mounts.iter().map(|mount| (mount.clone(), None)), &self.path());
         snapshot.system = self.system.iter().map(|name| self.folder(name)).collect();
         snapshot
@@ -121,7 +121,7 @@ impl Sys {
 
     fn asked(&self, name: &str) -> Option<String> {
         let target = Target::device(&BlockDevice::at(self.folder(name))).unwrap();
-        Overlaps::of(&self.snapshot(), &target).structural_use()
+        Overlaps::find(&self.snapshot(), &target).structural_use()
     }
 
     #[track_caller]
@@ -278,7 +278,7 @@ fn file_systems_are_found_where_no_mount_shows_them() {
 }
 
 #[test]
-fn the_system_is_told_first_and_by_its_name() {
+fn the_system_is_reported_first_and_by_its_name() {
     let mut sys = Sys::new();
     sys.two_disks();
     let root = sys.mapping("dm-0", "LVM-root", &["sda/sda2"]);
@@ -328,7 +328,7 @@ fn windows_over_one_file_meet_by_a_byte() {
         // The same of the file.
         let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
         let target = Target::file(device, inode, 16 * MIB);
-        let found = Overlaps::of(&sys.snapshot(), &target).structural_use();
+        let found = Overlaps::find(&sys.snapshot(), &target).structural_use();
         assert_eq!(found.is_some(), mounted.0 < 16 * MIB || asked.0 < 16 * MIB, "{found:?}");
     }
 }
@@ -345,7 +345,7 @@ fn holes_of_a_disk_are_asked_for_alone() {
     let store = Store::Device(disk.number().unwrap());
     let node = snapshot.nodes.get_mut(&number).unwrap();
     node.backing = Ok(Some(crate::loop_device::Backing { store, window: 10 * MIB..11 * MIB }));
-    let asked = |ranges| Overlaps::of(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
+    let asked = |ranges| Overlaps::find(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
     let whole = |range: Range<u64>| vec![range];
     assert_eq!(asked(vec![0..MIB, 9 * MIB..10 * MIB, 11 * MIB..16 * MIB]), None);
     let text = asked(vec![0..MIB, 9 * MIB..16 * MIB]).unwrap();
@@ -370,7 +370,7 @@ fn a_loop_device_over_what_nobody_can_find_is_held_against_what_it_may_be() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
     let target = Target::file(device, inode, MIB);
-    let of_file = || Overlaps::of(&sys.snapshot(), &target).structural_use();
+    let of_file = || Overlaps::find(&sys.snapshot(), &target).structural_use();
     attach("loop900", Some("/nowhere/disk.img"));
     sys.refused(&["loop900"], &["what loop900 stands on cannot be found out", "as root"]);
     assert!(of_file().unwrap().contains("loop900 stands on something that cannot be found out"));
@@ -405,7 +405,7 @@ fn what_shares_bytes_with_a_layer_below_a_mapping_is_claimed() {
     sys.mapping("dm-0", "CRYPT-x", &["loop900"]);
     let claimed = |sys: &Sys, snapshot: &Snapshot, name: &str| {
         let target = Target::device(&BlockDevice::at(sys.folder(name))).unwrap();
-        let overlaps = Overlaps::of(snapshot, &target);
+        let overlaps = Overlaps::find(snapshot, &target);
         let names = overlaps.to_claim().into_iter().map(|(number, _)| snapshot.nodes[&number].name.clone());
         let mut names: Vec<String> = names.collect();
         names.sort();
@@ -437,7 +437,7 @@ fn a_disk_by_another_path_is_claimed() {
     }
     let snapshot = sys.snapshot();
     let target = Target::device(&BlockDevice::at(sys.folder("sda/sda1"))).unwrap();
-    let overlaps = Overlaps::of(&snapshot, &target);
+    let overlaps = Overlaps::find(&snapshot, &target);
     let names = overlaps.to_claim().into_iter().map(|(number, _)| &*snapshot.nodes[&number].name);
     assert_eq!(names.collect::<Vec<_>>(), ["sdb", "sdb1"]);
 }
@@ -447,7 +447,7 @@ fn flash_that_ubi_has_attached_is_used() {
     let sys = Sys::new();
     for (minor, mtd) in ["mtd0", "mtd0/mtd1", "mtd0/mtd2", "mtd3"].into_iter().enumerate() {
         let minor = u32::try_from(minor).unwrap();
-        sys.numbered(&format!("{mtd}/mtdblock{minor}"), 4, DeviceNumber { major: 31, minor });
+        sys.by_number(&format!("{mtd}/mtdblock{minor}"), 4, DeviceNumber { major: 31, minor });
         let class = sys.path().join("class/mtd");
         fs::create_dir_all(&class).unwrap();
         symlink(sys.folder(mtd), class.join(format!("mtd{minor}"))).unwrap();
@@ -489,8 +489,8 @@ fn names_of_backing_files_are_bytes() {
 
 #[test]
 fn this_machine_is_seen_as_it_is() {
-    let root = Mount::of(fs::File::open("/").unwrap()).unwrap();
-    let Some(device) = below(&root) else { return eprintln!("SKIPPED: / is on no device") };
+    let root = Mount::containing(fs::File::open("/").unwrap()).unwrap();
+    let Some(device) = lower_device(&root) else { return eprintln!("SKIPPED: / is on no device") };
     let reason = use_of(&Target::device(&device).unwrap()).unwrap();
     assert!(reason.contains("the system runs from"), "{reason}");
 }

@@ -17,9 +17,9 @@ const UNIT: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     /// Each 4 KiB on their own, with zstd at level 1.
-    pub in_units: f64,
+    pub unit_share: f64,
     /// The whole piece of 64 KiB, with DEFLATE as zip uses it.
-    pub zipped: f64,
+    pub zip_share: f64,
 }
 
 /// Compresses pieces; holds what that needs.
@@ -43,7 +43,7 @@ impl Compressor {
         let units: usize = piece.chunks(UNIT).map(|unit| self.compress_unit(unit).min(unit.len())).sum();
         let whole = self.zip(piece).min(piece.len());
         let share = |bytes: usize| bytes as f64 / piece.len() as f64;
-        Shares { in_units: share(units), zipped: share(whole) }
+        Shares { unit_share: share(units), zip_share: share(whole) }
     }
 
     fn compress_unit(&mut self, unit: &[u8]) -> usize {
@@ -150,18 +150,18 @@ mod tests {
     fn zeros_vanish_random_bytes_stay_and_text_lies_between() {
         let mut compressor = Compressor::new();
         let zeros = compressor.shares(&[0; PIECE]);
-        assert!(zeros.in_units < 0.02 && zeros.zipped < 0.002, "{zeros:?}");
+        assert!(zeros.unit_share < 0.02 && zeros.zip_share < 0.002, "{zeros:?}");
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let noise: Vec<u8> = (0..PIECE).map(|_| random.random()).collect();
-        assert_eq!(compressor.shares(&noise), Shares { in_units: 1.0, zipped: 1.0 });
+        assert_eq!(compressor.shares(&noise), Shares { unit_share: 1.0, zip_share: 1.0 });
         let text = include_str!("content.rs");
         let shares = compressor.shares(&text.as_bytes()[..5000]);
         // Zip finds more, as it sees more at once.
         assert!(
-            0.2 < shares.zipped && shares.zipped < shares.in_units && shares.in_units < 0.6,
+            0.2 < shares.zip_share && shares.zip_share < shares.unit_share && shares.unit_share < 0.6,
             "{shares:?}"
         );
-        assert_eq!(compressor.shares(b"x").in_units, 1.0);
+        assert_eq!(compressor.shares(b"x").unit_share, 1.0);
     }
 
     #[test]

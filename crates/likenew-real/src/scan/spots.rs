@@ -24,7 +24,7 @@ pub(super) struct Spot<F> {
 /// so that neither the number of files nor their size has to be known beforehand (systematic sampling; Cochran,
 /// "Sampling Techniques", 1977, chapter 8).
 pub(super) struct Spots<F> {
-    kept: Vec<Spot<F>>,
+    spots: Vec<Spot<F>>,
     most: usize,
     distance: u64,
     next: u64,
@@ -37,7 +37,7 @@ impl<F> Spots<F> {
     pub(super) fn new(most: usize, seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let next = random.random_range(0..DISTANCE);
-        Self { kept: Vec::new(), most: most.max(2), distance: DISTANCE, next, bytes: 0, random }
+        Self { spots: Vec::new(), most: most.max(2), distance: DISTANCE, next, bytes: 0, random }
     }
 
     /// A file of so many bytes goes by.
@@ -47,9 +47,9 @@ impl<F> Spots<F> {
             let file = Rc::new(file);
             while self.next < end {
                 let share = (self.next - self.bytes) as f64 / bytes as f64;
-                self.kept.push(Spot { file: Rc::clone(&file), share, position: self.next });
+                self.spots.push(Spot { file: Rc::clone(&file), share, position: self.next });
                 self.next = self.next.saturating_add(self.distance);
-                if self.kept.len() > self.most {
+                if self.spots.len() > self.most {
                     self.thin();
                 }
             }
@@ -60,12 +60,12 @@ impl<F> Spots<F> {
     fn thin(&mut self) {
         let first = self.random.random_range(0..2);
         let mut index = 0;
-        self.kept.retain(|_| {
+        self.spots.retain(|_| {
             index += 1;
             (index + first) % 2 == 0
         });
         self.distance = self.distance.saturating_mul(2);
-        let last = self.kept.last().expect("of three or more, one stays").position;
+        let last = self.spots.last().expect("of three or more, one stays").position;
         self.next = last.saturating_add(self.distance);
     }
 
@@ -76,11 +76,11 @@ impl<F> Spots<F> {
 
     /// So many of the spots, or all there are, still spread evenly.
     pub(super) fn take(mut self, count: usize) -> Vec<Spot<F>> {
-        let (kept, count) = (self.kept.len(), count.min(self.kept.len()));
+        let (kept, count) = (self.spots.len(), count.min(self.spots.len()));
         let offset: f64 = self.random.random();
         let chosen = |index: usize| ((index as f64 + offset) * kept as f64 / count as f64) as usize;
         let mut chosen = (0..count).map(|index| chosen(index).min(kept - 1)).peekable();
-        let spots = self.kept.into_iter().enumerate();
+        let spots = self.spots.into_iter().enumerate();
         spots.filter_map(|(index, spot)| chosen.next_if_eq(&index).map(|_| spot)).collect()
     }
 }

@@ -19,7 +19,7 @@ const SNIFFED_MIN: u64 = 16 << 10;
 
 /// A file that was seen.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct FileEntry {
     pub(super) path: PathBuf,
     pub(super) device: u64,
     pub(super) inode: u64,
@@ -28,22 +28,22 @@ pub(super) struct Seen {
 }
 
 /// What was seen of one group.
-pub(super) struct Pile {
+pub(super) struct GroupSample {
     pub(super) group: Group,
     pub(super) files: u64,
-    pub(super) spots: Spots<Seen>,
+    pub(super) spots: Spots<FileEntry>,
 }
 
 /// What was seen in all.
 pub(super) struct Walk<'a> {
     request: &'a Request,
-    pub(super) piles: Vec<Pile>,
+    pub(super) piles: Vec<GroupSample>,
     pub(super) refusals: Refusals,
     pub(super) other_file_systems: u64,
     pub(super) files: u64,
     pub(super) bytes: u64,
     /// Files of several names, and folders that were entered, by device and inode.
-    known: HashSet<(u64, u64)>,
+    visited: HashSet<(u64, u64)>,
 }
 
 /// A folder that is still to be entered.
@@ -55,7 +55,7 @@ struct Folder {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(request: &'a Request, spots_max: usize) -> Self {
-        let pile = |(index, group): (usize, &Group)| Pile {
+        let pile = |(index, group): (usize, &Group)| GroupSample {
             group: *group,
             files: 0,
             spots: Spots::new(spots_max, request.seed.wrapping_add(index as u64)),
@@ -67,12 +67,12 @@ impl<'a> Walk<'a> {
             other_file_systems: 0,
             files: 0,
             bytes: 0,
-            known: HashSet::new(),
+            visited: HashSet::new(),
         }
     }
 
     /// Everything below a folder that the user named. `watch` is asked now and then whether to go on.
-    pub(super) fn go(
+    pub(super) fn run(
         &mut self,
         top: &Path,
         device: u64,
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
             self.other_file_systems += 1;
             return Ok(());
         }
-        if !self.known.insert((stat.st_dev, stat.st_ino)) || is_ours(&folder.path) {
+        if !self.visited.insert((stat.st_dev, stat.st_ino)) || is_ours(&folder.path) {
             return Ok(());
         }
         // In the order of names, so that the same folder is looked at in the same way each time.
@@ -119,7 +119,7 @@ impl<'a> Walk<'a> {
                 Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
                     below.push(Folder { path, device: folder.device });
                 }
-                Ok(stat) if is_file(&stat) => self.see(path, name.as_bytes(), &stat),
+                Ok(stat) if is_file(&stat) => self.visit(path, name.as_bytes(), &stat),
                 // Links, pipes, sockets and devices hold no data of their own.
                 Ok(_) => {}
             }
@@ -131,9 +131,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn see(&mut self, path: PathBuf, name: &[u8], stat: &Stat) {
+    fn visit(&mut self, path: PathBuf, name: &[u8], stat: &Stat) {
         let (device, inode) = (stat.st_dev, stat.st_ino);
-        if stat.st_nlink > 1 && !self.known.insert((device, inode)) {
+        if stat.st_nlink > 1 && !self.visited.insert((device, inode)) {
             return;
         }
         let length = stat.st_size.cast_unsigned();
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
         let group = Group::of_name(name, bytes).unwrap_or_else(|| group_of_content(&path, bytes));
         let pile = &mut self.piles[group as usize];
         pile.files += 1;
-        pile.spots.add(Seen { path, device, inode, sparse }, bytes);
+        pile.spots.add(FileEntry { path, device, inode, sparse }, bytes);
         (self.files, self.bytes) = (self.files + 1, self.bytes.saturating_add(bytes));
     }
 }
@@ -191,5 +191,5 @@ pub(super) fn is_pseudo(number: FsWord) -> bool {
         0x0000_0187, // autofs
         0x6e73_6673, // nsfs
     ];
-    PSEUDO.iter().any(|known| FsWord::from(*known) == number)
+    PSEUDO.iter().any(|visited| FsWord::from(*visited) == number)
 }

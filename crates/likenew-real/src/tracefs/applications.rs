@@ -11,14 +11,14 @@ const NAMES_MOST: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Applications {
     names: Vec<String>,
-    known: HashMap<[u8; NAME], u16>,
+    indices: HashMap<[u8; NAME], u16>,
     /// The last one that was asked for: most I/Os come from the program that the one before came from.
     last: ([u8; NAME], u16),
 }
 
 impl Applications {
     pub(crate) fn new() -> Self {
-        Self { names: vec![String::new()], known: HashMap::new(), last: ([0; NAME], 0) }
+        Self { names: vec![String::new()], indices: HashMap::new(), last: ([0; NAME], 0) }
     }
 
     /// All names, by index.
@@ -35,13 +35,13 @@ impl Applications {
             *to = *from;
         }
         if self.last.0 != key {
-            self.last = (key, self.look_up(key));
+            self.last = (key, self.lookup(key));
         }
         self.last.1
     }
 
-    fn look_up(&mut self, key: [u8; NAME]) -> u16 {
-        if let Some(index) = self.known.get(&key) {
+    fn lookup(&mut self, key: [u8; NAME]) -> u16 {
+        if let Some(index) = self.indices.get(&key) {
             return *index;
         }
         let name = name(&key);
@@ -53,8 +53,8 @@ impl Applications {
             }
             None => return 0,
         } as u16;
-        if self.known.len() < 4 * NAMES_MOST {
-            self.known.insert(key, index);
+        if self.indices.len() < 4 * NAMES_MOST {
+            self.indices.insert(key, index);
         }
         index
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
@@ -25,17 +25,17 @@ const PREFIX: &str = "likenew-";
 /// An instance. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    held: Arc<Held>,
+    inner: Arc<InstanceDirectory>,
 }
 
 /// Every instance of this process, for ways out on which nothing is dropped.
-static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
+static OPEN_DIRECTORIES: Mutex<Vec<Weak<InstanceDirectory>>> = Mutex::new(Vec::new());
 
 /// Instances that this process has made.
-static MADE: AtomicU32 = AtomicU32::new(0);
+static INSTANCE_COUNT: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Debug)]
-struct Held {
+struct InstanceDirectory {
     path: PathBuf,
     /// The raw buffers of all processors. An instance can not be removed while they are open.
     pipes: Mutex<Vec<File>>,
@@ -49,10 +49,10 @@ impl Instance {
     ///
     /// # Errors
     /// No rights, no tracefs, or the system refuses.
-    pub(crate) fn create(root: TracefsRoot) -> Result<Self, Fault> {
-        let _turn =
-            turn(&root).map_err(|error| in_tracefs("wait for others that make tracing instances", error))?;
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn create(root: TracefsRoot) -> Result<Self, LabError> {
+        let _turn = set_switch(&root)
+            .map_err(|error| in_tracefs("wait for others that make tracing instances", error))?;
+        let number = INSTANCE_COUNT.fetch_add(1, Ordering::Relaxed);
         let path = root.instances().join(format!("{PREFIX}{}-{number}", std::process::id()));
         let make = || {
             fs::create_dir(&path)?;
@@ -60,18 +60,18 @@ impl Instance {
             flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
             io::Result::Ok(directory)
         };
-        let held = make().map_err(|error| in_tracefs("make a tracing instance of our own", error))?;
-        let held = Arc::new(Held { path, pipes: Mutex::default(), _lock: held, _root: root });
-        lock(&HELD).push(Arc::downgrade(&held));
-        Ok(Self { held })
+        let inner = make().map_err(|error| in_tracefs("make a tracing instance of our own", error))?;
+        let inner = Arc::new(InstanceDirectory { path, pipes: Mutex::default(), _lock: inner, _root: root });
+        lock(&OPEN_DIRECTORIES).push(Arc::downgrade(&inner));
+        Ok(Self { inner })
     }
 
     /// Writes a setting.
     ///
     /// # Errors
     /// There is no such setting, or it does not take this.
-    pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), Fault> {
-        put(&self.held.path.join(name), value)
+    pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), LabError> {
+        put(&self.inner.path.join(name), value)
             .map_err(|error| in_tracefs(&format!("set {name} of a tracing instance to {value}"), error))
     }
 
@@ -79,8 +79,8 @@ impl Instance {
     ///
     /// # Errors
     /// There is no such file.
-    pub(crate) fn read(&self, name: &str) -> Result<String, Fault> {
-        get(&self.held.path.join(name))
+    pub(crate) fn read(&self, name: &str) -> Result<String, LabError> {
+        get(&self.inner.path.join(name))
             .map_err(|error| in_tracefs(&format!("read {name} of a tracing instance"), error))
     }
 
@@ -88,16 +88,16 @@ impl Instance {
     ///
     /// # Errors
     /// One can not be opened.
-    pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, Fault> {
+    pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, LabError> {
         let wrong = |error| in_tracefs("open the buffers of a tracing instance", error);
-        let mut cpus: Vec<u32> = fs::read_dir(self.held.path.join("per_cpu"))
+        let mut cpus: Vec<u32> = fs::read_dir(self.inner.path.join("per_cpu"))
             .map_err(wrong)?
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
             .collect();
         cpus.sort_unstable();
-        let mut pipes = lock(&self.held.pipes);
+        let mut pipes = lock(&self.inner.pipes);
         for cpu in &cpus {
-            let path = self.held.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+            let path = self.inner.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
             let flags = OFlags::NONBLOCK.bits().cast_signed();
             pipes.push(OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(wrong)?);
         }
@@ -106,12 +106,12 @@ impl Instance {
 
     /// The opened buffers. They are gone once somebody has asked all instances to be removed.
     pub(crate) fn pipes(&self) -> Pipes<'_> {
-        Pipes(lock(&self.held.pipes))
+        Pipes(lock(&self.inner.pipes))
     }
 
     /// Names of instances that killed recorders have left; they are removed.
     pub(crate) fn remove_leftovers(root: &TracefsRoot) -> Vec<String> {
-        let Ok(_turn) = turn(root) else { return Vec::new() };
+        let Ok(_turn) = set_switch(root) else { return Vec::new() };
         let entries = fs::read_dir(root.instances()).into_iter().flatten().flatten();
         let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
         ours.filter(|entry| is_leftover(&entry.path()) && remove(&entry.path()).is_ok())
@@ -138,13 +138,13 @@ impl Pipes<'_> {
 
 /// Removes the instances of this process, from whatever thread.
 pub fn remove_all() {
-    let held: Vec<_> = std::mem::take(&mut *lock(&HELD));
-    for held in held.iter().filter_map(Weak::upgrade) {
-        held.remove();
+    let inner: Vec<_> = std::mem::take(&mut *lock(&OPEN_DIRECTORIES));
+    for inner in inner.iter().filter_map(Weak::upgrade) {
+        inner.remove();
     }
 }
 
-impl Held {
+impl InstanceDirectory {
     fn remove(&self) {
         lock(&self.pipes).clear();
         // A file of it may be open for a moment: in a child that another thread has just made, or while it is read.
@@ -160,14 +160,14 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for InstanceDirectory {
     fn drop(&mut self) {
         self.remove();
     }
 }
 
 /// Waits until nobody else makes an instance or clears away. The turn ends when the descriptor is dropped.
-fn turn(root: &TracefsRoot) -> io::Result<File> {
+fn set_switch(root: &TracefsRoot) -> io::Result<File> {
     let instances = File::open(root.instances())?;
     flock(&instances, FlockOperation::LockExclusive)?;
     Ok(instances)

@@ -227,7 +227,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_said() {
+    fn what_was_lost_is_reported() {
         let page = page(5, COMMIT_MISSED, &[]);
         let mut records = layout().records(&page).unwrap();
         assert!(records.lost_before);

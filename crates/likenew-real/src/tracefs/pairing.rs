@@ -34,7 +34,7 @@ pub struct PairCounts {
 }
 
 /// An I/O of one of the drives, whose index comes first.
-pub(crate) type Paired = (usize, TraceIo);
+pub(crate) type PairedIo = (usize, TraceIo);
 
 /// What tells requests on their way apart. Two of one kind at one place end in the order in which they left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,9 +70,9 @@ struct Waiting {
     first_sector: u64,
     sectors: u32,
     /// Sectors that have not ended yet.
-    left: u32,
+    remaining: u32,
     application: u16,
-    own: bool,
+    is_own: bool,
     state: State,
     /// The next of the same key.
     next: Option<u64>,
@@ -114,7 +114,7 @@ impl Pairing {
     }
 
     /// Leaves out the I/Os of one more thread, from here on.
-    pub(crate) fn leave_out(&mut self, thread: u32) {
+    pub(crate) fn exclude(&mut self, thread: u32) {
         self.own_threads.push(thread);
     }
 
@@ -150,7 +150,7 @@ impl Pairing {
     }
 
     /// The next I/O in the order in which they left, if it is known by `now`.
-    pub(crate) fn next(&mut self, now: u64) -> Option<Paired> {
+    pub(crate) fn next(&mut self, now: u64) -> Option<PairedIo> {
         loop {
             let front = self.waiting.front()?;
             if front.state == State::Open {
@@ -168,17 +168,17 @@ impl Pairing {
         }
     }
 
-    fn give_out(&mut self) -> Option<Paired> {
+    fn give_out(&mut self) -> Option<PairedIo> {
         let io = self.waiting.pop_front()?;
         self.first += 1;
-        if io.state == State::Withdrawn || io.own {
+        if io.state == State::Withdrawn || io.is_own {
             return None;
         }
         let drive = usize::from(io.key.drive);
-        let (began, last) = self.times[drive].unwrap_or((io.at, io.at));
+        let (started_at, last) = self.times[drive].unwrap_or((io.at, io.at));
         // What a processor delivers late has a time that is past.
         let at = io.at.max(last);
-        self.times[drive] = Some((began, at));
+        self.times[drive] = Some((started_at, at));
         self.counts.ios += 1;
         let latency = match io.state {
             State::Ended(end) => Some(Nanos(end.saturating_sub(io.at))),
@@ -188,15 +188,15 @@ impl Pairing {
         let sector = io.first_sector.saturating_sub(self.origins[drive]);
         let offset = if io.key.op == Op::Flush { 0 } else { sector.saturating_mul(SECTOR) };
         let length = u64::from(io.sectors) * SECTOR;
-        let at = Nanos(at - began);
+        let at = Nanos(at - started_at);
         Some((drive, TraceIo { at, op: io.key.op, offset, length, latency, application: io.application }))
     }
 
     fn issue(&mut self, key: Key, event: &BlockEvent) {
         let submitter = self.submitters.remove(&key);
         let (thread, application) = submitter.unwrap_or((event.thread, event.application));
-        let own = self.own_threads.contains(&thread);
-        if own {
+        let is_own = self.own_threads.contains(&thread);
+        if is_own {
             self.counts.own_ios += 1;
             self.counts.own_bytes += u64::from(event.sectors) * SECTOR;
         }
@@ -206,9 +206,9 @@ impl Pairing {
             at: event.at,
             first_sector: event.sector,
             sectors: event.sectors,
-            left: event.sectors,
+            remaining: event.sectors,
             application,
-            own,
+            is_own,
             state: State::Open,
             next: None,
         });
@@ -220,12 +220,12 @@ impl Pairing {
         let waiting = self.waiting_mut(number);
         waiting.state = State::Withdrawn;
         let submitter = (event.thread, waiting.application);
-        let own = std::mem::replace(&mut waiting.own, false);
-        if own {
+        let is_own = std::mem::replace(&mut waiting.is_own, false);
+        if is_own {
             self.counts.own_ios -= 1;
             self.counts.own_bytes -= u64::from(event.sectors) * SECTOR;
         }
-        let thread = if own { self.own_threads[0] } else { 0 };
+        let thread = if is_own { self.own_threads[0] } else { 0 };
         if self.submitters.len() < SUBMITTERS_MOST {
             self.submitters.insert(key, (thread, submitter.1));
         }
@@ -237,12 +237,12 @@ impl Pairing {
             return;
         };
         let waiting = self.waiting_mut(number);
-        if event.failed && !waiting.own {
+        if event.failed && !waiting.is_own {
             self.counts.failed += 1;
         }
         let waiting = self.waiting_mut(number);
-        waiting.left = waiting.left.saturating_sub(event.sectors);
-        if waiting.left == 0 {
+        waiting.remaining = waiting.remaining.saturating_sub(event.sectors);
+        if waiting.remaining == 0 {
             waiting.state = State::Ended(event.at);
         } else {
             // The rest ends later, under the place where it begins.
@@ -318,7 +318,7 @@ mod tests {
         Pairing::new(vec![0, 1000], vec![77])
     }
 
-    fn all(pairing: &mut Pairing, now: u64) -> Vec<Paired> {
+    fn all(pairing: &mut Pairing, now: u64) -> Vec<PairedIo> {
         std::iter::from_fn(|| pairing.next(now)).collect()
     }
 

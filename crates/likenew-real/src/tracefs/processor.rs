@@ -89,7 +89,7 @@ impl Processors {
             return;
         };
         if records.lost_before {
-            processor.waiting.push_back(lost(records.at()));
+            processor.waiting.push_back(lost_event(records.at()));
         }
         for record in records.by_ref() {
             processor.read_until = processor.read_until.max(record.at);
@@ -97,7 +97,7 @@ impl Processors {
         }
         if !records.is_whole() {
             self.broken_pages += 1;
-            processor.waiting.push_back(lost(records.at()));
+            processor.waiting.push_back(lost_event(records.at()));
         }
     }
 
@@ -128,7 +128,7 @@ impl Processors {
     }
 }
 
-fn lost(at: u64) -> BlockEvent {
+fn lost_event(at: u64) -> BlockEvent {
     BlockEvent {
         at,
         sector: 0,
@@ -156,13 +156,13 @@ field:char rwbs[8];offset:30;size:8;";
         let decoder = Decoder::new(&[(Step::Complete, "block_rq_complete", format.to_owned())]);
         let mut processors = Processors::new(times.len(), layout.unwrap(), decoder.unwrap());
         for ((processor, times), until) in processors.all.iter_mut().zip(times).zip(read_until) {
-            processor.waiting.extend(times.iter().map(|at| lost(*at)));
+            processor.waiting.extend(times.iter().map(|at| lost_event(*at)));
             processor.read_until = *until;
         }
         processors
     }
 
-    fn merged(processors: &mut Processors, all: bool) -> Vec<u64> {
+    fn merge_all(processors: &mut Processors, all: bool) -> Vec<u64> {
         let mut times = Vec::new();
         processors.merge(all, |event| times.push(event.at));
         times
@@ -171,17 +171,17 @@ field:char rwbs[8];offset:30;size:8;";
     #[test]
     fn records_come_out_in_order_of_time_as_far_as_all_were_read() {
         let mut of = processors(&[&[1, 4, 9], &[2, 3, 5, 20], &[]], &[9, 20, 6]);
-        assert_eq!(merged(&mut of, false), [1, 2, 3, 4, 5]);
-        assert!(merged(&mut of, false).is_empty());
+        assert_eq!(merge_all(&mut of, false), [1, 2, 3, 4, 5]);
+        assert!(merge_all(&mut of, false).is_empty());
         of.all[2].read_until = 9;
-        assert_eq!(merged(&mut of, false), [9]);
-        assert_eq!(merged(&mut of, true), [20]);
+        assert_eq!(merge_all(&mut of, false), [9]);
+        assert_eq!(merge_all(&mut of, true), [20]);
     }
 
     #[test]
     fn what_comes_late_is_taken_all_the_same() {
         let mut of = processors(&[&[5, 4, 6]], &[6]);
-        assert_eq!(merged(&mut of, false), [5, 4, 6]);
+        assert_eq!(merge_all(&mut of, false), [5, 4, 6]);
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 
 use crate::block::BlockDevice;
-use crate::fault::not_possible;
-use crate::identify::About;
+use crate::identify::DeviceInfo;
+use crate::lab_error::not_possible;
 use crate::mounts::{DeviceNumber, Mount};
 
 /// A disk, or a partition of one, whose I/Os are recorded with its own addresses.
@@ -33,7 +33,7 @@ impl RecordedDrive {
     ///
     /// # Errors
     /// There is none, or its I/Os can not be seen; the text says why.
-    pub fn below(target: &Path) -> Result<Vec<Self>, Fault> {
+    pub fn drives_of(target: &Path) -> Result<Vec<Self>, LabError> {
         let (kind, devices) = devices(target)?;
         let mut leaves = Vec::new();
         for device in &devices {
@@ -43,7 +43,10 @@ impl RecordedDrive {
             return Err(no_drive(target, "the devices below it are hidden from here"));
         }
         let several = leaves.len() > 1 || leaves[0].folder() != devices[0].folder();
-        leaves.iter().map(|leaf| Self::of(leaf, target, kind, several.then(|| devices[0].name()))).collect()
+        leaves
+            .iter()
+            .map(|leaf| Self::describe(leaf, target, kind, several.then(|| devices[0].name())))
+            .collect()
     }
 
     /// Whether both get I/Os of the same disk.
@@ -69,12 +72,17 @@ impl RecordedDrive {
         }
     }
 
-    fn of(leaf: &BlockDevice, target: &Path, kind: Kind, above: Option<String>) -> Result<Self, Fault> {
+    fn describe(
+        leaf: &BlockDevice,
+        target: &Path,
+        kind: Kind,
+        above: Option<String>,
+    ) -> Result<Self, LabError> {
         let (name, disk) = (leaf.name(), leaf.disk());
         let number = |device: &BlockDevice, attribute: &str| {
             let text = device.attribute(attribute);
             text.and_then(|text| text.parse::<u64>().ok()).ok_or_else(|| {
-                Fault::Unsuitable(format!("the system does not say the {attribute} of {}", device.name()))
+                LabError::Unsuitable(format!("the system does not say the {attribute} of {}", device.name()))
             })
         };
         if !disk.folder().join("mq").exists() {
@@ -84,11 +92,11 @@ impl RecordedDrive {
             ));
         }
         let at = disk.attribute("dev").and_then(|text| DeviceNumber::parse(&text));
-        let at = at.ok_or_else(|| Fault::Unsuitable(format!("the system gives {name} no number")))?;
+        let at = at.ok_or_else(|| LabError::Unsuitable(format!("the system gives {name} no number")))?;
         let sectors = number(leaf, "size")?;
         let first_sector = if leaf.is_partition() { number(leaf, "start")? } else { 0 };
         let own = leaf.attribute("dev").and_then(|text| DeviceNumber::parse(&text)).unwrap_or(at);
-        let mut about = About::of_device(own);
+        let mut about = DeviceInfo::of_device(own);
         if let Some(above) = above {
             about.facts.push(("below".to_owned(), above));
             about.caveats.push(format!(
@@ -123,13 +131,13 @@ impl RecordedDrive {
 }
 
 /// The devices that a target names, or that its file system lies on.
-fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), Fault> {
+fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), LabError> {
     let metadata = fs::metadata(target).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
         Some(errno) => not_possible("look at", target, errno),
-        None => Fault::system(format!("look at {}", target.display()))(error),
+        None => LabError::system(format!("look at {}", target.display()))(error),
     })?;
     if metadata.file_type().is_block_device() {
-        let device = DeviceNumber::at(target).and_then(BlockDevice::numbered);
+        let device = DeviceNumber::at(target).and_then(BlockDevice::by_number);
         let device = device.ok_or_else(|| no_drive(target, "/sys does not list it"))?;
         return Ok((Kind::Device, vec![device]));
     }
@@ -137,11 +145,11 @@ fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), Fault> {
         return Err(no_drive(target, "it is neither a block device nor a folder"));
     }
     let kind = if metadata.is_dir() { Kind::Folder } else { Kind::File };
-    let file = fs::File::open(target).map_err(Fault::system(format!("open {}", target.display())))?;
-    let mount = Mount::of(file)
+    let file = fs::File::open(target).map_err(LabError::system(format!("open {}", target.display())))?;
+    let mount = Mount::containing(file)
         .ok_or_else(|| no_drive(target, "the system does not say where it is mounted from"))?;
-    let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::numbered);
-    let device = BlockDevice::numbered(mount.device).or_else(by_source);
+    let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
+    let device = BlockDevice::by_number(mount.device).or_else(by_source);
     let device = device.ok_or_else(|| {
         no_drive(
             target,
@@ -159,7 +167,7 @@ fn siblings(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let entries = fs::read_dir(list).ok()?.flatten();
     let number =
         |entry: fs::DirEntry| DeviceNumber::parse(&fs::read_to_string(entry.path().join("dev")).ok()?);
-    Some(entries.filter_map(number).filter_map(BlockDevice::numbered).collect())
+    Some(entries.filter_map(number).filter_map(BlockDevice::by_number).collect())
 }
 
 /// More layers than anybody builds.
@@ -179,9 +187,9 @@ fn descend(device: &BlockDevice, leaves: &mut Vec<BlockDevice>, layer: u32) {
     }
 }
 
-fn no_drive(target: &Path, why: &str) -> Fault {
-    Fault::Unsuitable(format!(
-        "{} leads to no drive whose I/Os can be recorded: {why}; give a block device such as /dev/sda, or a folder of a file \
+fn no_drive(target: &Path, reason: &str) -> LabError {
+    LabError::Unsuitable(format!(
+        "{} leads to no drive whose I/Os can be recorded: {reason}; give a block device such as /dev/sda, or a folder of a file \
          system that lies on one",
         target.display()
     ))
@@ -227,12 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_on_no_drive_is_said() {
+    fn what_lies_on_no_drive_is_reported() {
         for target in ["/proc", "/dev/null", "/dev/shm"] {
-            let said = RecordedDrive::below(Path::new(target)).unwrap_err().to_string();
-            assert!(said.starts_with(target) && said.contains("leads to no drive"), "{said}");
+            let message = RecordedDrive::drives_of(Path::new(target)).unwrap_err().to_string();
+            assert!(message.starts_with(target) && message.contains("leads to no drive"), "{message}");
         }
-        let said = RecordedDrive::below(Path::new("/nowhere")).unwrap_err().to_string();
-        assert!(said.contains("does not exist"), "{said}");
+        let message = RecordedDrive::drives_of(Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(message.contains("does not exist"), "{message}");
     }
 }

@@ -1,7 +1,7 @@
 //! A recording: from the kernel's buffers to I/Os, one trace for each drive.
 
-use likenew_core::fault::Fault;
 use likenew_core::io::Op;
+use likenew_core::lab_error::LabError;
 use likenew_core::trace::TraceSink;
 use likenew_core::units::Nanos;
 
@@ -53,20 +53,21 @@ impl Recording {
     ///
     /// # Errors
     /// No rights, no tracing in this kernel, or it says its formats in a way that is not understood.
-    pub fn start(drives: Vec<RecordedDrive>, buffer_bytes: Option<u64>) -> Result<Self, Fault> {
+    pub fn start(drives: Vec<RecordedDrive>, buffer_bytes: Option<u64>) -> Result<Self, LabError> {
         assert!(!drives.is_empty(), "a recording has a drive");
         let root = TracefsRoot::find()?;
         let leftovers = Instance::remove_leftovers(&root);
         let instance = Instance::create(root)?;
-        let unknown = |error| Fault::Unsuitable(format!("this kernel's tracing is not understood: {error}"));
+        let unknown =
+            |error| LabError::Unsuitable(format!("this kernel's tracing is not understood: {error}"));
         let formats = Step::EVENTS
             .iter()
             .map(|(name, step)| Ok((*step, *name, instance.read(&format!("events/block/{name}/format"))?)));
-        let decoder = Decoder::new(&formats.collect::<Result<Vec<_>, Fault>>()?).map_err(unknown)?;
+        let decoder = Decoder::new(&formats.collect::<Result<Vec<_>, LabError>>()?).map_err(unknown)?;
         let layout = PageLayout::parse(&instance.read("events/header_page")?).map_err(unknown)?;
 
         let cpus = instance.open_pipes()?;
-        let buffer_bytes = buffer_bytes.unwrap_or_else(|| usual_buffer(cpus.len() as u64));
+        let buffer_bytes = buffer_bytes.unwrap_or_else(|| default_buffer(cpus.len() as u64));
         let each = (buffer_bytes / cpus.len().max(1) as u64).max(BUFFER_LEAST);
         set_up(&instance, &drives, each)?;
         let origins = drives.iter().map(|drive| drive.first_sector).collect();
@@ -99,8 +100,8 @@ impl Recording {
     }
 
     /// Leaves out the I/Os of one more thread, from here on.
-    pub fn leave_out(&mut self, thread: u32) {
-        self.pairing.leave_out(thread);
+    pub fn exclude(&mut self, thread: u32) {
+        self.pairing.exclude(thread);
     }
 
     /// Waits until there is something to be read again.
@@ -112,7 +113,7 @@ impl Recording {
     ///
     /// # Errors
     /// The kernel's buffers can not be read, or a sink does not take any more.
-    pub fn turn(&mut self, sinks: &mut [impl TraceSink]) -> Result<(), Fault> {
+    pub fn turn(&mut self, sinks: &mut [impl TraceSink]) -> Result<(), LabError> {
         while self.read_once()? {
             self.hand_on(false, sinks)?;
         }
@@ -123,10 +124,10 @@ impl Recording {
     ///
     /// # Errors
     /// The kernel does not say what it lost.
-    pub fn counts(&self) -> Result<RecordingCounts, Fault> {
+    pub fn counts(&self) -> Result<RecordingCounts, LabError> {
         let mut events_lost = 0;
         for cpu in &self.cpus {
-            events_lost += lost(&self.instance.read(&format!("per_cpu/cpu{cpu}/stats"))?);
+            events_lost += lost_records(&self.instance.read(&format!("per_cpu/cpu{cpu}/stats"))?);
         }
         Ok(RecordingCounts {
             ios: self.pairing.counts(),
@@ -139,7 +140,7 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::turn`].
-    pub fn finish(mut self, sinks: &mut [impl TraceSink]) -> Result<RecordingCounts, Fault> {
+    pub fn finish(mut self, sinks: &mut [impl TraceSink]) -> Result<RecordingCounts, LabError> {
         for (name, step) in Step::EVENTS {
             if matches!(step, Step::Insert | Step::Issue) {
                 self.instance.set(&format!("events/block/{name}/enable"), "0")?;
@@ -162,14 +163,14 @@ impl Recording {
         self.counts()
     }
 
-    fn read_once(&mut self) -> Result<bool, Fault> {
+    fn read_once(&mut self) -> Result<bool, LabError> {
         let now = machine_ns();
         let Self { processors, instance, applications, .. } = self;
         let more = processors.read(&mut instance.pipes(), now, applications);
         more.map_err(|error| in_tracefs("read the buffers of a tracing instance", error))
     }
 
-    fn hand_on(&mut self, all: bool, sinks: &mut [impl TraceSink]) -> Result<(), Fault> {
+    fn hand_on(&mut self, all: bool, sinks: &mut [impl TraceSink]) -> Result<(), LabError> {
         let Self { processors, drives, pairing, applications, .. } = self;
         let mut failed = Ok(());
         let mut put = |pairing: &mut Pairing, now| {
@@ -184,7 +185,7 @@ impl Recording {
             put(pairing, event.at);
         });
         put(pairing, until);
-        failed.map_err(Fault::system("write the trace"))
+        failed.map_err(LabError::system("write the trace"))
     }
 }
 
@@ -200,7 +201,7 @@ fn take(pairing: &mut Pairing, drives: &[RecordedDrive], event: &BlockEvent) {
     }
 }
 
-fn set_up(instance: &Instance, drives: &[RecordedDrive], buffer_bytes: u64) -> Result<(), Fault> {
+fn set_up(instance: &Instance, drives: &[RecordedDrive], buffer_bytes: u64) -> Result<(), LabError> {
     instance.set("tracing_on", "0")?;
     instance.set("trace_clock", "mono")?;
     // The names of all threads, kept at every switch between them, are not needed: records have names of their own. A
@@ -220,7 +221,7 @@ const BUFFER_LEAST: u64 = 256 << 10;
 const BUFFER_MOST: u64 = 16 << 20;
 const BUFFERS_MOST: u64 = 256 << 20;
 
-fn usual_buffer(cpus: u64) -> u64 {
+fn default_buffer(cpus: u64) -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free_kib = text
         .lines()
@@ -230,7 +231,7 @@ fn usual_buffer(cpus: u64) -> u64 {
 }
 
 /// Records that one processor's `stats` counts as lost.
-fn lost(stats: &str) -> u64 {
+fn lost_records(stats: &str) -> u64 {
     let count = |line: &str| {
         let (name, count) = line.split_once(':')?;
         let is_lost = matches!(name, "overrun" | "commit overrun" | "dropped events");
@@ -251,11 +252,11 @@ mod tests {
     #[test]
     fn what_was_lost_is_added_up() {
         let stats = "entries: 5\noverrun: 7\ncommit overrun: 1\nbytes: 12\noldest event ts: 1.5\nnow ts: 2\ndropped events: 2\nread events: 9\n";
-        assert_eq!((lost(stats), lost(""), lost("overrun: many")), (10, 0, 0));
+        assert_eq!((lost_records(stats), lost_records(""), lost_records("overrun: many")), (10, 0, 0));
     }
 
     #[test]
     fn buffers_stay_within_their_bounds() {
-        assert!(usual_buffer(1) <= BUFFER_MOST && usual_buffer(1000) <= BUFFERS_MOST);
+        assert!(default_buffer(1) <= BUFFER_MOST && default_buffer(1000) <= BUFFERS_MOST);
     }
 }

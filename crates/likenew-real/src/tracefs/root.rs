@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -23,7 +23,7 @@ impl TracefsRoot {
     ///
     /// # Errors
     /// A refusal that says what is missing and what to do.
-    pub(crate) fn find() -> Result<Self, Fault> {
+    pub(crate) fn find() -> Result<Self, LabError> {
         let usable =
             |path: &Path| accessat(CWD, path.join(INSTANCES), Access::WRITE_OK, AtFlags::empty()).is_ok();
         let mounted = mounts::all().unwrap_or_default().into_iter().filter(|mount| mount.kind == "tracefs");
@@ -31,10 +31,10 @@ impl TracefsRoot {
         if let Some(path) = paths.find(|path| usable(path)) {
             return Ok(Self { path, _mount: None });
         }
-        let mount = mount().map_err(refused)?;
+        let mount = mount().map_err(access_error)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
         if !usable(&path) {
-            return Err(Fault::Refused(format!(
+            return Err(LabError::Refused(format!(
                 "the kernel's tracing file system can not be written here, so nothing can be recorded: {REMEDY}"
             )));
         }
@@ -59,20 +59,20 @@ fn mount() -> Result<OwnedFd, Errno> {
 }
 
 /// Why there is no way to tracefs, in words.
-fn refused(errno: Errno) -> Fault {
+fn access_error(errno: Errno) -> LabError {
     match errno {
-        Errno::NODEV => Fault::Unsuitable(
+        Errno::NODEV => LabError::Unsuitable(
             "this kernel was built without tracing (CONFIG_FTRACE), so block I/O can not be recorded here".into(),
         ),
-        Errno::NOSYS => Fault::Unsuitable(
+        Errno::NOSYS => LabError::Unsuitable(
             "the kernel's tracing file system is not mounted; mount it with: mount -t tracefs tracefs /sys/kernel/tracing"
                 .into(),
         ),
-        _ if is_locked_down() => Fault::Refused(LOCKED_DOWN.into()),
-        Errno::PERM | Errno::ACCESS => Fault::Refused(format!(
+        _ if is_locked_down() => LabError::Refused(LOCKED_DOWN.into()),
+        Errno::PERM | Errno::ACCESS => LabError::Refused(format!(
             "recording what all programs do to a drive takes the rights of root (CAP_SYS_ADMIN), which are missing here: {REMEDY}"
         )),
-        errno => Fault::system("mount the kernel's tracing file system")(errno.into()),
+        errno => LabError::system("mount the kernel's tracing file system")(errno.into()),
     }
 }
 
@@ -86,11 +86,13 @@ fn is_locked_down() -> bool {
 }
 
 /// What a failure to open, read or write in tracefs means.
-pub(crate) fn in_tracefs(doing: &str, error: std::io::Error) -> Fault {
+pub(crate) fn in_tracefs(doing: &str, error: std::io::Error) -> LabError {
     match Errno::from_io_error(&error) {
-        Some(Errno::PERM | Errno::ACCESS) if is_locked_down() => Fault::Refused(LOCKED_DOWN.into()),
-        Some(Errno::PERM | Errno::ACCESS) => Fault::Refused(format!("could not {doing}: {error}; {REMEDY}")),
-        _ => Fault::system(doing)(error),
+        Some(Errno::PERM | Errno::ACCESS) if is_locked_down() => LabError::Refused(LOCKED_DOWN.into()),
+        Some(Errno::PERM | Errno::ACCESS) => {
+            LabError::Refused(format!("could not {doing}: {error}; {REMEDY}"))
+        }
+        _ => LabError::system(doing)(error),
     }
 }
 
@@ -103,10 +105,10 @@ mod tests {
         for (errno, words) in
             [(Errno::PERM, "sudo"), (Errno::NODEV, "CONFIG_FTRACE"), (Errno::NOSYS, "mount -t tracefs")]
         {
-            let said = refused(errno).to_string();
-            assert!(said.contains(words), "{said}");
+            let message = access_error(errno).to_string();
+            assert!(message.contains(words), "{message}");
         }
-        assert!(refused(Errno::NOMEM).to_string().starts_with("could not mount"));
+        assert!(access_error(Errno::NOMEM).to_string().starts_with("could not mount"));
     }
 
     #[test]

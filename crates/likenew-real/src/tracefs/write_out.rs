@@ -18,7 +18,7 @@ impl WriteOut {
     ///
     /// # Errors
     /// It can not be opened.
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         OpenOptions::new().write(true).open(path).map(Self)
     }
 

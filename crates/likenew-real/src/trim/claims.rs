@@ -3,35 +3,39 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-use likenew_core::look::Seen;
-use likenew_core::trim::{Claims, ReadsAs};
+use likenew_core::probe::ProbeResult;
+use likenew_core::trim::{ReadsAs, TrimCapabilities};
 use rustix::fs::{Mode, OFlags, open, stat};
 use rustix::io::Errno;
 
 use crate::block::BlockDevice;
-use crate::nvme_admin::Reads;
+use crate::nvme_admin::ReadCommand;
 use crate::standards::ata::TrimSupport;
 use crate::standards::nvme::{Controller, Namespace};
 use crate::standards::scsi;
 use crate::{ata_command, nvme_admin};
 
 /// What the lowest device of a stack claims.
-pub(crate) fn disk_claims(stack: &[BlockDevice]) -> Seen {
-    let Some(disk) = stack.last() else { return Seen::Unknown("no device is known below it".to_owned()) };
+pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
+    let Some(disk) = stack.last() else {
+        return ProbeResult::Unknown("no device is known below it".to_owned());
+    };
     let name = disk.name();
     if let Some(claims) = disk.binary_attribute("device/vpd_pgb2").as_deref().and_then(scsi_claims) {
-        return Seen::TrimClaims(claims);
+        return ProbeResult::TrimClaims(claims);
     }
     let is_nvme = name.starts_with("nvme");
     if !is_nvme && !name.starts_with("sd") && !name.starts_with("hd") {
-        return Seen::Unknown(format!("{name} is no kind of device that makes claims which can be read"));
+        return ProbeResult::Unknown(format!(
+            "{name} is no kind of device that makes claims which can be read"
+        ));
     }
     let device = match open_disk(disk) {
         Ok(device) => device,
         Err(Errno::ACCESS | Errno::PERM) => {
-            return Seen::Unknown(format!("asking {name} takes root: run it with sudo"));
+            return ProbeResult::Unknown(format!("asking {name} takes root: run it with sudo"));
         }
-        Err(errno) => return Seen::Unknown(format!("{name} can not be opened: {errno}")),
+        Err(errno) => return ProbeResult::Unknown(format!("{name} can not be opened: {errno}")),
     };
     let claims = if is_nvme {
         nvme_claims(&device)
@@ -39,14 +43,14 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> Seen {
         ata_command::identify(&device).map(|identify| Some(ata_claims(identify.trim())))
     };
     match claims {
-        Ok(Some(claims)) => Seen::TrimClaims(claims),
-        Ok(None) => Seen::Unknown(format!("the answer of {name} makes no sense")),
-        Err(errno) => Seen::Unknown(format!("{name} did not answer: {errno}")),
+        Ok(Some(claims)) => ProbeResult::TrimClaims(claims),
+        Ok(None) => ProbeResult::Unknown(format!("the answer of {name} makes no sense")),
+        Err(errno) => ProbeResult::Unknown(format!("{name} did not answer: {errno}")),
     }
 }
 
 /// Bytes that the lowest device of a stack counts as in use, and whose count that is; none where nobody counts.
-pub(crate) fn allocated(stack: &[BlockDevice]) -> Option<(u64, String)> {
+pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
     let disk = stack.last()?;
     if let Some(file) = disk.attribute("loop/backing_file") {
         let blocks = stat(&*file).ok()?.st_blocks.cast_unsigned();
@@ -57,7 +61,7 @@ pub(crate) fn allocated(stack: &[BlockDevice]) -> Option<(u64, String)> {
     if !disk.name().starts_with("nvme") {
         return None;
     }
-    let (answer, _) = nvme_admin::read(open_disk(disk).ok()?, Reads::Namespace).ok()?;
+    let (answer, _) = nvme_admin::read(open_disk(disk).ok()?, ReadCommand::Namespace).ok()?;
     let namespace = Namespace::parse(&answer)?;
     let bytes = namespace.used_blocks?.checked_mul(namespace.format.block_bytes)?;
     Some((bytes, format!("NVMe's namespace utilisation (NUSE) of {}", disk.name())))
@@ -68,16 +72,16 @@ fn open_disk(disk: &BlockDevice) -> Result<OwnedFd, Errno> {
     open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
 }
 
-fn scsi_claims(page: &[u8]) -> Option<Claims> {
+fn scsi_claims(page: &[u8]) -> Option<TrimCapabilities> {
     let found = scsi::provisioning(page)?;
-    Some(Claims {
+    Some(TrimCapabilities {
         trims: Some(found.unmaps),
         reads_as: Some(if found.reads_as & 1 == 1 { ReadsAs::Zeros } else { ReadsAs::Anything }),
         evidence: format!("SCSI page B2h: LBPU {}, LBPRZ {}", u8::from(found.unmaps), found.reads_as),
     })
 }
 
-fn ata_claims(found: TrimSupport) -> Claims {
+fn ata_claims(found: TrimSupport) -> TrimCapabilities {
     let TrimSupport { trims, reads_same, reads_zeros } = found;
     let reads_as = match (reads_same, reads_zeros) {
         (true, true) => ReadsAs::Zeros,
@@ -85,28 +89,28 @@ fn ata_claims(found: TrimSupport) -> Claims {
         _ => ReadsAs::Anything,
     };
     let [trim, same, zeros] = [trims, reads_same, reads_zeros].map(u8::from);
-    Claims {
+    TrimCapabilities {
         trims: Some(trims),
         reads_as: Some(reads_as),
         evidence: format!("ATA IDENTIFY DEVICE: TRIM {trim}, DRAT {same}, RZAT {zeros}"),
     }
 }
 
-fn nvme_claims(device: impl AsFd) -> Result<Option<Claims>, Errno> {
-    let (controller, _) = nvme_admin::read(&device, Reads::Controller)?;
-    let (namespace, _) = nvme_admin::read(&device, Reads::Namespace)?;
+fn nvme_claims(device: impl AsFd) -> Result<Option<TrimCapabilities>, Errno> {
+    let (controller, _) = nvme_admin::read(&device, ReadCommand::Controller)?;
+    let (namespace, _) = nvme_admin::read(&device, ReadCommand::Namespace)?;
     let answers = Controller::parse(&controller).zip(Namespace::parse(&namespace));
     Ok(answers.map(|(controller, namespace)| claims_of(controller.trims(), namespace.deallocated)))
 }
 
 /// What NVMe's Dataset Management and DLFEAT claim.
-fn claims_of(trims: bool, deallocated: u8) -> Claims {
+fn claims_of(trims: bool, deallocated: u8) -> TrimCapabilities {
     let reads_as = match deallocated & 0b111 {
         1 => ReadsAs::Zeros,
         2 => ReadsAs::Ones,
         _ => ReadsAs::Anything,
     };
-    Claims {
+    TrimCapabilities {
         trims: Some(trims),
         reads_as: Some(reads_as),
         evidence: format!("NVMe Identify: Dataset Management {}, DLFEAT {deallocated:#04x}", u8::from(trims)),
@@ -158,10 +162,12 @@ mod tests {
         std::fs::create_dir_all(device.join("device")).unwrap();
         let device = BlockDevice::at(device);
         assert!(
-            matches!(disk_claims(std::slice::from_ref(&device)), Seen::Unknown(why) if why.contains("loop77"))
+            matches!(disk_claims(std::slice::from_ref(&device)), ProbeResult::Unknown(reason) if reason.contains("loop77"))
         );
         std::fs::write(device.folder().join("device/vpd_pgb2"), [0, 0xB2, 0, 4, 0, 0x84, 0, 0]).unwrap();
-        assert!(matches!(disk_claims(&[device]), Seen::TrimClaims(claims) if claims.trims == Some(true)));
-        assert!(matches!(disk_claims(&[]), Seen::Unknown(_)));
+        assert!(
+            matches!(disk_claims(&[device]), ProbeResult::TrimClaims(claims) if claims.trims == Some(true))
+        );
+        assert!(matches!(disk_claims(&[]), ProbeResult::Unknown(_)));
     }
 }

@@ -29,7 +29,7 @@ impl Extent {
     pub(crate) fn unfit(&self) -> Option<&'static str> {
         let unwritten = (UNWRITTEN, "UNWRITTEN: it was reserved and never written");
         let reasons = UNUSABLE.iter().copied().chain([unwritten]);
-        reasons.into_iter().find(|(flag, _)| self.flags & flag != 0).map(|(_, why)| why)
+        reasons.into_iter().find(|(flag, _)| self.flags & flag != 0).map(|(_, reason)| reason)
     }
 }
 
@@ -277,8 +277,8 @@ mod tests {
             (0x800, "UNWRITTEN"),
             (0x2001, "SHARED"),
         ] {
-            let why = places(&[extent(0, 0, 100, flags)], &(0..100)).unwrap_err();
-            assert!(why.contains(word), "{flags:#x}: {why}");
+            let reason = places(&[extent(0, 0, 100, flags)], &(0..100)).unwrap_err();
+            assert!(reason.contains(word), "{flags:#x}: {reason}");
         }
         assert_eq!(extent(0, 0, 100, 0x4).place(), None);
         assert_eq!(

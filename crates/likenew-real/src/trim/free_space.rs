@@ -47,7 +47,7 @@ struct Map {
 /// # Errors
 /// The system's: `ENOTTY` or `EOPNOTSUPP` where the file system does not tell.
 pub(crate) fn is_free(file: impl AsFd, device: DeviceNumber, range: &Range<u64>) -> Result<bool, Errno> {
-    let number = encoded(device);
+    let number = encode_device(device);
     let mut map = Map {
         flags_in: 0,
         flags_out: 0,
@@ -105,7 +105,7 @@ pub(crate) fn fuzzed_free_space(bytes: &[u8]) -> bool {
 }
 
 /// `new_encode_dev` of linux/kdev_t.h.
-fn encoded(device: DeviceNumber) -> u32 {
+fn encode_device(device: DeviceNumber) -> u32 {
     let DeviceNumber { major, minor } = device;
     (minor & 0xFF) | major << 8 | (minor & !0xFF) << 12
 }
@@ -122,7 +122,7 @@ mod tests {
     fn the_kernels_structures_have_their_sizes() {
         assert_eq!(size_of::<Record>(), 64);
         assert_eq!(size_of::<Map>(), 192 + 64 * RECORDS_AT_ONCE);
-        assert_eq!(encoded(DeviceNumber { major: 7, minor: 0x345 }), 0x0030_0745);
+        assert_eq!(encode_device(DeviceNumber { major: 7, minor: 0x345 }), 0x0030_0745);
     }
 
     #[test]

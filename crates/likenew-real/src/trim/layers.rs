@@ -3,7 +3,7 @@
 use likenew_core::facts::LayerKind;
 use likenew_core::trim::{Layer, TrimPath};
 
-use super::Ground;
+use super::MountedDevice;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
 
@@ -14,11 +14,11 @@ pub(crate) const SENDERS: [&str; 15] = [
 ];
 
 /// The way from a mounted file system.
-pub(crate) fn mount_path(ground: &Ground) -> TrimPath {
-    let mut path = ground.device.as_ref().map(device_path).unwrap_or_default();
-    let sends = SENDERS.contains(&&*ground.mount.kind);
-    let evidence = match &*ground.mount.kind {
-        _ if sends && ground.at_once() => {
+pub(crate) fn mount_path(mounted: &MountedDevice) -> TrimPath {
+    let mut path = mounted.device.as_ref().map(device_path).unwrap_or_default();
+    let sends = SENDERS.contains(&&*mounted.mount.kind);
+    let evidence = match &*mounted.mount.kind {
+        _ if sends && mounted.discards_immediately() => {
             "mounted with discard: it sends TRIM as soon as something is deleted"
         }
         _ if sends => "mounted without discard: it sends TRIM only when it is asked to, as fstrim does",
@@ -26,15 +26,15 @@ pub(crate) fn mount_path(ground: &Ground) -> TrimPath {
         _ => "nothing is known of whether it sends TRIM",
     };
     let top = Layer {
-        name: ground.mount.point.clone(),
-        kind: ground.mount.kind.clone(),
+        name: mounted.mount.point.clone(),
+        kind: mounted.mount.kind.clone(),
         passes: sends.then_some(true),
         discard_max_bytes: None,
         granularity_bytes: None,
         evidence: evidence.to_owned(),
         remedy: None,
     };
-    path.at_once = sends.then(|| ground.at_once());
+    path.immediate = sends.then(|| mounted.discards_immediately());
     path.layers.insert(0, top);
     path
 }
@@ -47,7 +47,7 @@ pub(crate) fn device_path(device: &BlockDevice) -> TrimPath {
     // /sys counts in sectors of 512 bytes, whatever the device's own are.
     let sectors = stack.last().and_then(|medium| medium.attribute("size")?.parse::<u64>().ok());
     let medium_bytes = sectors.map(|sectors| sectors * 512);
-    TrimPath { layers: stack.iter().map(layer).collect(), at_once: None, rotates, medium_bytes }
+    TrimPath { layers: stack.iter().map(layer).collect(), immediate: None, rotates, medium_bytes }
 }
 
 /// A device and everything that it is built on, from the top down; below an array its members, one after the other.
@@ -65,7 +65,7 @@ fn add(device: &BlockDevice, all: &mut Vec<BlockDevice>) {
         return;
     }
     all.push(device.clone());
-    device.below().iter().for_each(|below| add(below, all));
+    device.devices_below().iter().for_each(|below| add(below, all));
 }
 
 fn layer(device: &BlockDevice) -> Layer {
@@ -188,7 +188,7 @@ mod tests {
     const BLOCKS: (&str, &str) = ("queue/discard_max_bytes", "0");
 
     #[test]
-    fn encryption_on_a_partition_is_named_with_its_cure() {
+    fn encryption_on_a_partition_is_named_with_its_fix() {
         let sys = Sys::new();
         let disk = sys
             .device("nvme0n1", &[PASSES, ("queue/rotational", "0"), ("queue/discard_granularity", "4096")]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_has_all_its_members_and_a_cure_that_is_careful() {
+    fn an_array_has_all_its_members_and_a_fix_that_is_careful() {
         let sys = Sys::new();
         let array = sys.device("md0", &[BLOCKS, ("md/level", "raid5")]);
         for name in ["sda", "sdb", "sdc"] {

@@ -51,7 +51,7 @@ impl<'a> OwnFile<'a> {
     }
 
     /// Gives up the blocks of a range, for good: when this returns, a crash would not bring them back.
-    pub(crate) fn give_up(&self, range: &Range<u64>) -> Result<(), Errno> {
+    pub(crate) fn release(&self, range: &Range<u64>) -> Result<(), Errno> {
         fallocate(&self.fd, PUNCH, range.start, range.end - range.start)?;
         fsync(&self.fd)?;
         syncfs(&self.fd)

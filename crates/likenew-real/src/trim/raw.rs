@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use likenew_core::fault::Fault;
 use likenew_core::io::Slot;
+use likenew_core::lab_error::LabError;
 use likenew_core::trim::{Content, UNIT};
 use likenew_core::units::Nanos;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -26,17 +26,17 @@ pub(crate) struct Raw {
 
 impl Raw {
     /// Opens the device that a file system is on; a sentence without a full stop, where that may not be.
-    pub(crate) fn open(mount: &Mount) -> Result<Result<Self, String>, Fault> {
+    pub(crate) fn open(mount: &Mount) -> Result<Result<Self, String>, LabError> {
         let DeviceNumber { major, minor } = mount.device;
         let paths = [PathBuf::from(format!("/dev/block/{major}:{minor}")), PathBuf::from(&mount.source)];
         let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
-        let mut why = format!("there is no device file for {major}:{minor}, as in most containers");
+        let mut reason = format!("there is no device file for {major}:{minor}, as in most containers");
         for path in paths {
             match open(&path, flags, Mode::empty()) {
                 Ok(device) => {
                     let is_it = fstat(&device).is_ok_and(|stat| {
                         FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice
-                            && DeviceNumber::of(stat.st_rdev) == mount.device
+                            && DeviceNumber::from_raw(stat.st_rdev) == mount.device
                     });
                     if is_it {
                         let buffers = Buffers::map(1, CHUNK as u32)?;
@@ -44,19 +44,19 @@ impl Raw {
                     }
                 }
                 Err(Errno::ACCESS | Errno::PERM) => {
-                    why = format!("reading {} takes root: run it with sudo", path.display());
+                    reason = format!("reading {} takes root: run it with sudo", path.display());
                 }
                 Err(Errno::NOENT) => {}
-                Err(errno) => why = format!("{} can not be opened: {errno}", path.display()),
+                Err(errno) => reason = format!("{} can not be opened: {errno}", path.display()),
             }
         }
-        Ok(Err(why))
+        Ok(Err(reason))
     }
 
     /// Reads a range that is made of whole units and not longer than [`CHUNK`]; nothing where the drive refuses.
     pub(crate) fn read(&mut self, range: &Range<u64>) -> Option<&[u8]> {
         let length = (range.end - range.start) as usize;
-        let buffer = &mut self.buffers.of(Slot(0))[..length];
+        let buffer = &mut self.buffers.slot_mut(Slot(0))[..length];
         let read = loop {
             match pread(&self.device, &mut *buffer, range.start) {
                 Err(Errno::INTR) => {}
@@ -68,9 +68,9 @@ impl Raw {
 
     /// How long it takes to read the unit at `offset`.
     pub(crate) fn probe(&mut self, offset: u64, clock: &Monotonic) -> Option<Nanos> {
-        let began = clock.now();
+        let started_at = clock.now();
         self.read(&(offset..offset + UNIT as u64))?;
-        Some(clock.now() - began)
+        Some(clock.now() - started_at)
     }
 
     /// Tells what stands at `places`, which are those of the units of a file from `first` on. `may_read` is asked before each range is

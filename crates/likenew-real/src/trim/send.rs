@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-use likenew_core::trim::{Means, Sent};
+use likenew_core::trim::{TrimMethod, TrimReport};
 use likenew_core::units::Nanos;
 use rustix::io::Errno;
 
-use super::Ground;
+use super::MountedDevice;
 use super::counters::Counters;
 use super::fitrim::fitrim;
 use super::layers::stack;
@@ -15,20 +15,20 @@ use crate::block::BlockDevice;
 use crate::clock::Monotonic;
 
 /// How often the counters are looked at while a file system is waited for.
-const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+const POLL_INTERVAL: Nanos = Nanos::from_millis(50);
 
 /// Tells the drive, and watches the counters meanwhile. Made before anything is given up.
 pub(crate) struct Sender {
-    at_once: bool,
+    immediate: bool,
     devices: Vec<BlockDevice>,
     before: Counters,
 }
 
 impl Sender {
     /// Notes what the counters read now.
-    pub(crate) fn new(ground: &Ground) -> Self {
-        let devices = ground.device.as_ref().map(stack).unwrap_or_default();
-        Self { at_once: ground.at_once(), before: Counters::read(&devices), devices }
+    pub(crate) fn new(mounted: &MountedDevice) -> Self {
+        let devices = mounted.device.as_ref().map(stack).unwrap_or_default();
+        Self { immediate: mounted.discards_immediately(), before: Counters::read(&devices), devices }
     }
 
     /// Tells the drive of `places`, which were freed just now and hold `bytes`; `unplaced` says why where they are not known.
@@ -39,47 +39,47 @@ impl Sender {
         bytes: u64,
         wait: Nanos,
         clock: &Monotonic,
-    ) -> Sent {
-        let began = clock.now();
+    ) -> TrimReport {
+        let started_at = clock.now();
         let mut sent = match places {
-            _ if self.at_once => self.wait_for_mount(bytes, began + wait, clock),
+            _ if self.immediate => self.wait_for_mount(bytes, started_at + wait, clock),
             Ok(places) => ask(folder, places),
-            Err(why) => Sent {
-                refused: Some(format!(
-                    "the file's place is not known, and nobody else's free space is touched ({why})"
+            Err(reason) => TrimReport {
+                refusal: Some(format!(
+                    "the file's place is not known, and nobody else's free space is touched ({reason})"
                 )),
-                ..Sent::default()
+                ..TrimReport::default()
             },
         };
         sent.bytes = bytes;
-        sent.took = clock.now() - began;
-        sent.counted = Counters::read(&self.devices).since(&self.before);
+        sent.elapsed = clock.now() - started_at;
+        sent.discard_counters = Counters::read(&self.devices).since(&self.before);
         sent
     }
 
     /// A file system that discards at once does so when its journal is written, which was done.
-    fn wait_for_mount(&self, bytes: u64, until: Nanos, clock: &Monotonic) -> Sent {
+    fn wait_for_mount(&self, bytes: u64, until: Nanos, clock: &Monotonic) -> TrimReport {
         let is_counted = || {
             let moved = Counters::read(&self.devices).since(&self.before);
             moved.first().is_some_and(|top| top.bytes >= bytes)
         };
         while !is_counted() && clock.now() < until {
-            clock.rest((clock.now() + LOOK_EVERY).min(until));
+            clock.rest((clock.now() + POLL_INTERVAL).min(until));
         }
-        Sent { means: Means::Mount, ..Sent::default() }
+        TrimReport { means: TrimMethod::Mount, ..TrimReport::default() }
     }
 }
 
 /// Has the file system trim these places, and nothing else.
-fn ask(folder: impl AsFd, places: &[Range<u64>]) -> Sent {
+fn ask(folder: impl AsFd, places: &[Range<u64>]) -> TrimReport {
     let mut accepted = 0;
     for place in places {
         match fitrim(&folder, place) {
             Ok(bytes) => accepted += bytes,
-            Err(errno) => return Sent { refused: Some(refusal(errno)), ..Sent::default() },
+            Err(errno) => return TrimReport { refusal: Some(refusal(errno)), ..TrimReport::default() },
         }
     }
-    Sent { means: Means::Fitrim, accepted_bytes: Some(accepted), ..Sent::default() }
+    TrimReport { means: TrimMethod::Fitrim, accepted_bytes: Some(accepted), ..TrimReport::default() }
 }
 
 /// Why a file system sends none.

@@ -31,8 +31,8 @@ fn ext4(image: &Path) -> Option<(Mounted, Loop)> {
 }
 
 /// Does the same to every block, in this way, and returns what was counted meanwhile.
-fn counted(drive: &mut dyn Drive, access: Access, cold: bool, op: Op) -> Counters {
-    drive.reach(access, cold).unwrap();
+fn device_counters(drive: &mut dyn Drive, access: Access, cold: bool, op: Op) -> Counters {
+    drive.prepare_access(access, cold).unwrap();
     let before = drive.counters().unwrap();
     assert!(before.kernel.is_some(), "Linux counts what its processors do");
     let mut of = lane(drive);
@@ -56,24 +56,33 @@ fn a_folders_device_counts_what_went_past_the_page_cache_and_not_what_ended_in_i
         let near = |bytes: u64, what: &str| {
             assert!((MOVED..MOVED + BOOKS).contains(&bytes), "{engine:?} {what}: {bytes} of {MOVED}");
         };
-        let direct = counted(&mut *drive, Access::Direct, false, Op::Write);
+        let direct = device_counters(&mut *drive, Access::Direct, false, Op::Write);
         near(direct.bytes_written, "direct writes");
         assert!(direct.writes > 0 && direct.devices == 1, "{direct:?}");
-        near(counted(&mut *drive, Access::Direct, false, Op::Read).bytes_read, "direct reads");
+        near(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, "direct reads");
         // Nothing was read through the page cache so far, so this fills it.
-        near(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, "first buffered reads");
-        let warm = counted(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
+        near(
+            device_counters(&mut *drive, Access::Buffered, true, Op::Read).bytes_read,
+            "first buffered reads",
+        );
+        let warm = device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
         assert!(warm < BOOKS, "{engine:?}: {warm} of buffered reads were counted again");
-        near(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, "cold buffered reads");
+        near(
+            device_counters(&mut *drive, Access::Buffered, true, Op::Read).bytes_read,
+            "cold buffered reads",
+        );
         let before = drive.counters().unwrap();
         assert!(before.kernel.is_some(), "Linux counts what its processors do");
-        let buffered = counted(&mut *drive, Access::Buffered, true, Op::Write).bytes_written;
+        let buffered = device_counters(&mut *drive, Access::Buffered, true, Op::Write).bytes_written;
         assert!(buffered < MOVED / 10 * 9, "{engine:?}: {buffered} were written at once");
         flush(&mut *drive);
         near(drive.counters().unwrap().since(&before).bytes_written, "flushed writes");
-        assert_eq!(counted(&mut *drive, Access::Null, false, Op::Write).bytes_written, 0);
+        assert_eq!(device_counters(&mut *drive, Access::Null, false, Op::Write).bytes_written, 0);
         // And back again: files are made anew by what is direct.
-        near(counted(&mut *drive, Access::Direct, true, Op::Write).bytes_written, "direct writes at last");
+        near(
+            device_counters(&mut *drive, Access::Direct, true, Op::Write).bytes_written,
+            "direct writes at last",
+        );
     }
 }
 
@@ -84,13 +93,13 @@ fn a_device_is_counted_itself_and_read_through_the_page_cache() {
     let Some(device) = Loop::attach(&image) else { return };
     for engine in ENGINES {
         let mut drive = open(&device.0, Options { engine, ..Options::default() }).unwrap();
-        assert_eq!(counted(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
-        let first = counted(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
+        assert_eq!(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
+        let first = device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read;
         assert!(first <= MOVED, "{engine:?}: {first}");
-        assert_eq!(counted(&mut *drive, Access::Buffered, false, Op::Read).bytes_read, 0);
-        assert_eq!(counted(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
+        assert_eq!(device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read, 0);
+        assert_eq!(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
         // Dropping what others have in memory is not ours to do.
-        says(&refusal(drive.reach(Access::Buffered, true)), &["not our own", "give a folder"]);
+        says(&refusal(drive.prepare_access(Access::Buffered, true)), &["not our own", "give a folder"]);
     }
 }
 
@@ -104,12 +113,12 @@ fn a_device_that_may_be_written_is_ours_to_drop() {
     for engine in ENGINES {
         let consent = Some(Consent::for_own_loop_device(&device.0).unwrap());
         let mut drive = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
-        counted(&mut *drive, Access::Buffered, false, Op::Write);
+        device_counters(&mut *drive, Access::Buffered, false, Op::Write);
         let before = drive.counters().unwrap();
         assert!(before.kernel.is_some(), "Linux counts what its processors do");
-        assert_eq!(counted(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, MOVED);
+        assert_eq!(device_counters(&mut *drive, Access::Buffered, true, Op::Read).bytes_read, MOVED);
         assert!(drive.counters().unwrap().since(&before).bytes_written <= MOVED);
-        assert_eq!(counted(&mut *drive, Access::Direct, true, Op::Write).bytes_written, MOVED);
+        assert_eq!(device_counters(&mut *drive, Access::Direct, true, Op::Write).bytes_written, MOVED);
     }
 }
 
@@ -119,12 +128,12 @@ fn an_existing_file_is_read_in_both_ways_and_nobody_drops_its_pages() {
     let path = filled_file(place.path(), MOVED as usize);
     for engine in ENGINES {
         let mut drive = open(&path, Options { engine, ..Options::default() }).unwrap();
-        drive.reach(Access::Buffered, false).unwrap();
+        drive.prepare_access(Access::Buffered, false).unwrap();
         let mut of = lane(&mut *drive);
         assert_eq!(one(&mut of, Op::Read, 0, BLOCK).unwrap(), Outcome::Done);
         assert_eq!(of.buffer(likenew_core::io::Slot(0))[512], 1, "what is read is what the file holds");
         drop(of);
-        says(&refusal(drive.reach(Access::Buffered, true)), &["not our own"]);
+        says(&refusal(drive.prepare_access(Access::Buffered, true)), &["not our own"]);
     }
 }
 
@@ -133,7 +142,7 @@ fn memory_has_no_device_that_counts() {
     let Some(mounted) = Mounted::tmpfs("size=32m") else { return };
     let mut drive = open_folder(mounted.path(), Engine::Posix, 1, 1 << 20).unwrap();
     assert_eq!(drive.counters(), None);
-    drive.reach(Access::Buffered, true).unwrap();
+    drive.prepare_access(Access::Buffered, true).unwrap();
     assert_eq!(one(&mut lane(&mut *drive), Op::Write, 0, BLOCK).unwrap(), Outcome::Done);
 }
 
@@ -153,9 +162,12 @@ fn a_btrfs_is_counted_over_all_of_its_devices() {
     let option = format!("device={},device={}", paths[0], paths[1]);
     let Some(mounted) = Mounted::mount(&["-t", "btrfs", "-o", &option, &paths[0]]) else { return };
     let mut drive = open_folder(mounted.path(), Engine::Posix, 1, MOVED).unwrap();
-    let counted = counted(&mut *drive, Access::Direct, false, Op::Write);
-    assert_eq!(counted.devices, 2);
-    assert!(counted.bytes_written >= 2 * MOVED, "every byte was written to both: {counted:?}");
+    let device_counters = device_counters(&mut *drive, Access::Direct, false, Op::Write);
+    assert_eq!(device_counters.devices, 2);
+    assert!(
+        device_counters.bytes_written >= 2 * MOVED,
+        "every byte was written to both: {device_counters:?}"
+    );
     let facts = drive.identity().facts;
     assert!(facts.iter().any(|(name, value)| name == "devices" && value.contains(", ")), "{facts:?}");
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::support::file_system::{create_file, open_file};
 use crate::support::{Loop, Mounted, disk_folder, refusal, run, run_when_free, says};
 use likenew_core::block_store::BlockStore as _;
-use likenew_real::apart::check_apart;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::device_store::DeviceStore;
-use likenew_refresh::{Found, Refresh, Settings, Task};
+use likenew_real::disjoint::check_disjoint;
+use likenew_refresh::{InspectedRefresh, Refresh, Settings, Task};
 
 const MIB: u64 = 1 << 20;
 const CHUNK: usize = 512 << 10;
@@ -40,7 +40,7 @@ fn a_file_system_is_what_it_was_after_its_device_was_rewritten() {
     let before = fs::read(place.path().join("image")).unwrap();
     let journal = place.path().join("journal");
     let task = {
-        let store = DeviceStore::of(consent(&device.0)).unwrap();
+        let store = DeviceStore::open(consent(&device.0)).unwrap();
         Task {
             identity: "the image".to_owned(),
             ranges: std::iter::once(0..store.bytes()).collect(),
@@ -51,13 +51,13 @@ fn a_file_system_is_what_it_was_after_its_device_was_rewritten() {
     let (mut written, mut cuts) = (0, 0);
     // It is dropped again and again, as a killed program drops it, and each time goes on from its journal.
     for steps in 1.. {
-        let store = DeviceStore::of(consent(&device.0)).unwrap();
+        let store = DeviceStore::open(consent(&device.0)).unwrap();
         let mut refresh = if steps == 1 {
             Refresh::begin(store, create_file(&journal), &task).unwrap()
         } else {
-            let found = Found::look(store, open_file(&journal), &*task.identity).unwrap();
+            let found = InspectedRefresh::inspect(store, open_file(&journal), &*task.identity).unwrap();
             assert_eq!(found.differences().count(), 0);
-            found.go_on(&mut Vec::new()).unwrap()
+            found.resume(&mut Vec::new()).unwrap()
         };
         let is_done = (0..steps).any(|_| refresh.step().unwrap().is_none());
         written += refresh.progress().written_bytes;
@@ -84,7 +84,7 @@ fn whoever_mounts_it_in_between_is_noticed() {
     let Some(device) = device(place.path()) else { return };
     let name = device.0.to_str().unwrap();
     let journal = place.path().join("journal");
-    let store = DeviceStore::of(consent(&device.0)).unwrap();
+    let store = DeviceStore::open(consent(&device.0)).unwrap();
     let task = Task { ranges: std::iter::once(0..store.bytes()).collect(), ..Task::default() };
     let mut refresh = Refresh::begin(store, create_file(&journal), &task).unwrap();
     refresh.step().unwrap();
@@ -93,8 +93,8 @@ fn whoever_mounts_it_in_between_is_noticed() {
     fs::write(mounted.path().join("new"), "something newer").unwrap();
     drop(mounted);
     let before = fs::read(place.path().join("image")).unwrap();
-    let store = DeviceStore::of(consent(&device.0)).unwrap();
-    let error = Found::look(store, open_file(&journal), "").unwrap_err().to_string();
+    let store = DeviceStore::open(consent(&device.0)).unwrap();
+    let error = InspectedRefresh::inspect(store, open_file(&journal), "").unwrap_err().to_string();
     says(&error, &["somebody has written there"]);
     assert!(fs::read(place.path().join("image")).unwrap() == before);
 }
@@ -104,8 +104,8 @@ fn a_journal_lies_durably_and_apart() {
     let place = disk_folder();
     let Some(outer) = device(place.path()) else { return };
     let Some(mounted) = Mounted::mount(&[outer.0.to_str().unwrap()]) else { return };
-    check_apart(place.path(), &outer.0).unwrap();
-    says(&refusal(check_apart(mounted.path(), &outer.0)), &["itself", "another drive"]);
+    check_disjoint(place.path(), &outer.0).unwrap();
+    says(&refusal(check_disjoint(mounted.path(), &outer.0)), &["itself", "another drive"]);
     // A file system in a file on it lies on it, too.
     let image = mounted.path().join("inner");
     File::create_new(&image).unwrap().set_len(8 * MIB).unwrap();
@@ -113,11 +113,11 @@ fn a_journal_lies_durably_and_apart() {
     let inner = Loop::attach(&image).unwrap();
     {
         let inside = Mounted::mount(&[inner.0.to_str().unwrap()]).unwrap();
-        says(&refusal(check_apart(inside.path(), &outer.0)), &["itself"]);
-        says(&refusal(check_apart(inside.path(), &inner.0)), &["itself"]);
-        check_apart(mounted.path(), &inner.0).unwrap();
+        says(&refusal(check_disjoint(inside.path(), &outer.0)), &["itself"]);
+        says(&refusal(check_disjoint(inside.path(), &inner.0)), &["itself"]);
+        check_disjoint(mounted.path(), &inner.0).unwrap();
     }
     let memory = Mounted::tmpfs("size=1m").unwrap();
-    says(&refusal(check_apart(memory.path(), &outer.0)), &["memory", "loss of power"]);
-    says(&refusal(check_apart(place.path(), Path::new("/dev/null"))), &["no block device"]);
+    says(&refusal(check_disjoint(memory.path(), &outer.0)), &["memory", "loss of power"]);
+    says(&refusal(check_disjoint(place.path(), Path::new("/dev/null"))), &["no block device"]);
 }

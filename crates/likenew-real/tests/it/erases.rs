@@ -1,10 +1,10 @@
 //! What is done to a whole device, on devices of our own.
 
-use crate::refused::disk::{Disk, PARTITION};
-use crate::refused::ledger::{file, right, typed};
+use crate::refusal_matrix::disk::{Disk, PARTITION};
+use crate::refusal_matrix::ledger::{file, right, typed};
 use crate::support::{disk_folder, refusal, says};
-use likenew_core::cure::Became;
-use likenew_core::outlook::Deed;
+use likenew_core::feasibility::ActionKind;
+use likenew_core::fix::ReadBackCounts;
 use likenew_real::consent::{Consent, Loss};
 use likenew_real::erase::discard::discard;
 use likenew_real::erase::format::{Erase, FormatPlan};
@@ -16,7 +16,7 @@ fn consent(path: &std::path::Path) -> Consent {
     Consent::to_lose(&loss, &agreement).unwrap()
 }
 
-fn filled(disk: Disk) -> Disk {
+fn space_usage(disk: Disk) -> Disk {
     let block: Vec<u8> = (0..1u32 << 20).map(|index| (index % 251) as u8).collect();
     (1..8).for_each(|mib| disk.write(&block, mib << 20));
     disk
@@ -35,20 +35,20 @@ fn a_device_is_discarded_whole_and_says_what_became_of_it() {
     if skip() {
         return;
     }
-    let disk = filled(Disk::plain());
+    let disk = space_usage(Disk::plain());
     let consent = consent(disk.path());
     let before = Samples::read(&consent, 64).unwrap();
-    let mut seen = Vec::new();
+    let mut result = Vec::new();
     let came = discard(&consent, |behind, all| {
-        seen.push((behind, all));
+        result.push((behind, all));
         true
     })
     .unwrap();
-    assert_eq!(seen, [(8 << 20, 8 << 20)]);
-    assert!(came.is_complete() && !came.stopped && came.refused.is_empty(), "{came:?}");
+    assert_eq!(result, [(8 << 20, 8 << 20)]);
+    assert!(came.is_complete() && !came.is_stopped && came.refusals.is_empty(), "{came:?}");
     assert_eq!((came.bytes_asked, came.bytes_counted), (8 << 20, Some(8 << 20)));
-    let became = before.became(&Samples::read(&consent, 64).unwrap());
-    assert!(became.blank >= 50 && became.same == 0 && became.unreadable == 0, "{became:?}");
+    let counts = before.compare(&Samples::read(&consent, 64).unwrap());
+    assert!(counts.blank >= 50 && counts.same == 0 && counts.unreadable == 0, "{counts:?}");
     drop(consent);
     assert!(std::fs::read(&disk.image).unwrap().iter().all(|byte| *byte == 0));
 }
@@ -58,7 +58,7 @@ fn a_partition_is_discarded_and_nothing_beside_it() {
     if skip() {
         return;
     }
-    let disk = filled(Disk::partitioned());
+    let disk = space_usage(Disk::partitioned());
     let before = std::fs::read(&disk.image).unwrap();
     let consent = consent(&disk.partition());
     assert!(discard(&consent, |_, _| true).unwrap().is_complete());
@@ -76,17 +76,17 @@ fn what_can_not_be_discarded_or_formatted_is_refused() {
     let held = Consent::to_overwrite(&path, &typed("image", &[])).unwrap();
     says(&refusal(discard(&held, |_, _| true)), &["no block device", "give a drive or partition"]);
     says(
-        &refusal(FormatPlan::of(&held, Erase::UserData)),
+        &refusal(FormatPlan::inspect(&held, Erase::UserData)),
         &["no namespace of an NVMe drive", "discard it instead"],
     );
     if skip() {
         return;
     }
-    let disk = filled(Disk::partitioned());
+    let disk = space_usage(Disk::partitioned());
     let before = std::fs::read(&disk.image).unwrap();
     for path in [disk.path(), &disk.partition()] {
         let held = consent(path);
-        says(&refusal(FormatPlan::of(&held, Erase::Key)), &["no namespace of an NVMe drive"]);
+        says(&refusal(FormatPlan::inspect(&held, Erase::Key)), &["no namespace of an NVMe drive"]);
     }
     assert!(std::fs::read(&disk.image).unwrap() == before);
 }
@@ -96,12 +96,12 @@ fn samples_show_what_stays() {
     if skip() {
         return;
     }
-    let disk = filled(Disk::plain());
+    let disk = space_usage(Disk::plain());
     let held = consent(disk.path());
     let before = Samples::read(&held, 16).unwrap();
-    let became = before.became(&Samples::read(&held, 16).unwrap());
+    let counts = before.compare(&Samples::read(&held, 16).unwrap());
     // The first two lie in what was never written.
-    assert_eq!(became, Became { same: 14, empty: 2, ..Became::default() });
+    assert_eq!(counts, ReadBackCounts { same: 14, empty: 2, ..ReadBackCounts::default() });
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn preconditions_are_found_for_what_lies_below() {
     }
     let disk = Disk::plain();
     assert!(Loss::at(disk.path()).is_ok());
-    let found = preconditions(disk.path(), Deed::Discard).unwrap();
+    let found = preconditions(disk.path(), ActionKind::Discard).unwrap();
     assert!(!found.is_empty());
     for (_, found) in &found {
         assert!(found.iter().any(|found| found.name == "power"), "{found:?}");
     }
     let folder = disk_folder();
-    let _ = preconditions(folder.path(), Deed::Fstrim).unwrap();
-    says(&refusal(preconditions(&folder.path().join("missing"), Deed::Discard)), &["does not exist"]);
+    let _ = preconditions(folder.path(), ActionKind::Fstrim).unwrap();
+    says(&refusal(preconditions(&folder.path().join("missing"), ActionKind::Discard)), &["does not exist"]);
 }

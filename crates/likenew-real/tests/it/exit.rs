@@ -16,8 +16,8 @@ fn exit_removes_every_scratch_folder() {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "exit::everything_is_removed_at_once_and_dropping_later_does_no_harm"]);
     let ended = child.env(IS_CHILD, "1").output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.success() && said.contains("1 passed"), "{said}");
+    let message = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && message.contains("1 passed"), "{message}");
 }
 
 /// The child's part; does nothing in the parent.

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::file_system::{
-    EXT4, FileSystem, Known, MIB, all, bytes, create_file, file, open_file, take, task,
+    EXT4, FileSystem, FileSystemState, MIB, all, bytes, create_file, file, open_file, take, task,
 };
 use crate::support::{Mounted, refusal, run, says};
 use likenew_core::block_store::BlockStore as _;
 use likenew_real::file_store::FileStore;
-use likenew_refresh::{Found, Refresh, RefreshError, Step};
+use likenew_refresh::{InspectedRefresh, Refresh, RefreshError, Step};
 
 /// Bytes that were written.
 fn refresh(path: &Path) -> u64 {
@@ -36,10 +36,10 @@ fn extents(path: &Path) -> String {
 fn a_file_is_written_again_and_nothing_about_it_changes() {
     for (kind, system) in all() {
         let path = file(system.path());
-        let before = Known::of(&path);
+        let before = FileSystemState::of(&path);
         let map = extents(&path);
         let written = refresh(&path);
-        assert!(Known::of(&path) == before, "{kind}");
+        assert!(FileSystemState::of(&path) == before, "{kind}");
         assert!(fs::read(system.path().join("the same")).unwrap() == before.content, "{kind}");
         // Neither the hole, nor zeros, nor what was reserved, nor the last part of a block, nor the witnesses at both ends.
         assert!(written > 3 * MIB as u64 && written < 4 * MIB as u64 + MIB as u64 / 2, "{kind}: {written}");
@@ -70,18 +70,18 @@ fn what_files_share_stays_shared() {
             let space = rustix::fs::statvfs(path).unwrap();
             space.f_bfree * space.f_frsize
         };
-        let before = [Known::of(&one), Known::of(&two)];
+        let before = [FileSystemState::of(&one), FileSystemState::of(&two)];
         let space = free(system.path());
         {
             let store = take(&two);
             let own = MIB as u64..2 * MIB as u64;
             assert!(store.ranges() == std::slice::from_ref(&own), "{kind}: {:?}", store.ranges());
-            assert!(store.left_out().iter().all(|left| left.why.contains("SHARED")), "{kind}");
+            assert!(store.skips().iter().all(|left| left.reason.contains("SHARED")), "{kind}");
         }
         let written = refresh(&two) as usize;
         assert!((MIB - 8192..=MIB).contains(&written), "{kind}: all but witnesses, {written}");
         run("sync", &["-f", system.path().to_str().unwrap()]);
-        assert!([Known::of(&one), Known::of(&two)] == before, "{kind}");
+        assert!([FileSystemState::of(&one), FileSystemState::of(&two)] == before, "{kind}");
         let lost = space.saturating_sub(free(system.path()));
         assert!(lost < MIB as u64, "{kind}: {lost} bytes less are free, so something is stored twice");
     }
@@ -91,7 +91,7 @@ fn what_files_share_stays_shared() {
 fn whoever_wants_the_file_gets_it_between_two_chunks() {
     let Some(system) = FileSystem::make(EXT4.0, EXT4.1) else { return };
     let path = file(system.path());
-    let before = Known::of(&path);
+    let before = FileSystemState::of(&path);
     let journal = system.path().join("journal");
     for mode in ["<", ">>"] {
         let mut store = take(&path);
@@ -119,18 +119,18 @@ fn whoever_wants_the_file_gets_it_between_two_chunks() {
         }
         store.give_back().unwrap();
         assert!(other.wait().unwrap().success());
-        assert!(Known::of(&path) == before);
+        assert!(FileSystemState::of(&path) == before);
         // It goes on once they have closed it, and there is nothing to restore.
         let mut store = take(&path);
         let identity = store.identity().to_owned();
-        let found = Found::look(&mut store, open_file(&journal), &*identity).unwrap();
+        let found = InspectedRefresh::inspect(&mut store, open_file(&journal), &*identity).unwrap();
         assert_eq!(found.in_flight().count(), 0);
-        let mut refresh = found.go_on(&mut Vec::new()).unwrap();
+        let mut refresh = found.resume(&mut Vec::new()).unwrap();
         while refresh.step().unwrap().is_some() {}
         drop(refresh);
         store.give_back().unwrap();
         fs::remove_file(&journal).unwrap();
-        assert!(Known::of(&path) == before);
+        assert!(FileSystemState::of(&path) == before);
     }
 }
 
@@ -208,7 +208,7 @@ fn files_that_are_not_to_be_rewritten_are_refused() {
 fn memory_of_any_alignment_is_taken() {
     let Some(system) = FileSystem::make(EXT4.0, EXT4.1) else { return };
     let path = file(system.path());
-    let before = Known::of(&path);
+    let before = FileSystemState::of(&path);
     let mut store = take(&path);
     let block = store.block() as usize;
     let mut memory = vec![0; 20_000];
@@ -219,5 +219,5 @@ fn memory_of_any_alignment_is_taken() {
         store.write_at(8192, part).unwrap();
     }
     store.give_back().unwrap();
-    assert!(Known::of(&path) == before);
+    assert!(FileSystemState::of(&path) == before);
 }

@@ -5,8 +5,10 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::support::file_system::{EXT4, FileSystem, Known, create_file, file, open_file, take, task};
-use likenew_refresh::{Found, Refresh};
+use crate::support::file_system::{
+    EXT4, FileSystem, FileSystemState, create_file, file, open_file, take, task,
+};
+use likenew_refresh::{InspectedRefresh, Refresh};
 
 /// What the child of [`kills_cost_nothing`] is told by.
 const FILE: &str = "LIKENEW_TEST_REFRESH";
@@ -19,9 +21,9 @@ fn child_that_refreshes() {
     let mut store = take(&path);
     let identity = store.identity().to_owned();
     let mut refresh = if journal.exists() {
-        let found = Found::look(&mut store, open_file(&journal), &*identity).unwrap();
+        let found = InspectedRefresh::inspect(&mut store, open_file(&journal), &*identity).unwrap();
         assert_eq!(found.differences().count(), 0, "a kill tears nothing");
-        found.go_on(&mut Vec::new()).unwrap()
+        found.resume(&mut Vec::new()).unwrap()
     } else {
         let task = task(&store, 16 << 10);
         Refresh::begin(&mut store, create_file(&journal), &task).unwrap()
@@ -39,7 +41,7 @@ fn kills_cost_nothing() {
     let Some(system) = FileSystem::make(EXT4.0, EXT4.1) else { return };
     let path = file(system.path());
     let times = fs::metadata(&path).unwrap();
-    let before = Known::of(&path);
+    let before = FileSystemState::of(&path);
     let (mut kills, mut runs, mut is_done) = (0, 0, false);
     while !is_done {
         runs += 1;
@@ -79,7 +81,7 @@ fn kills_cost_nothing() {
         fs::FileTimes::new().set_accessed(times.accessed().unwrap()).set_modified(times.modified().unwrap());
     fs::File::options().write(true).open(&path).unwrap().set_times(back).unwrap();
     fs::remove_file(path.with_extension("journal")).unwrap();
-    assert!(Known::of(&path) == before);
+    assert!(FileSystemState::of(&path) == before);
     println!(
         "attack: killed while a file is rewritten by the library | {kills} | no byte or attribute lost, no time earlier than it was"
     );

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{Mounted, disk_folder, lane, one, open_folder, refusal, says, soon};
-use likenew_core::drive::{Kind, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Kind, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
 use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
@@ -125,7 +125,7 @@ fn deep_batches_meet_on_first_writes_and_deletions() {
     let place = disk_folder();
     for engine in ENGINES {
         let mut drive = open_folder(place.path(), engine, 64, 4096).unwrap();
-        let mut lanes = drive.lanes(&Need { lanes: 1, depth: 64, length_max: 4096 }).unwrap();
+        let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 64, length_max: 4096 }).unwrap();
         for op in [Op::Write, Op::Read, Op::Trim, Op::Write, Op::Trim] {
             let batch: Vec<Io> = (0..64)
                 .map(|slot| Io {
@@ -208,11 +208,12 @@ fn a_folder_that_vanishes_ends_the_measurement() {
         let mut first = lane(&mut *drive);
         assert_eq!(one(&mut first, Op::Write, 0, 4096).unwrap(), Outcome::Done);
         fs::remove_dir_all(&folder).unwrap();
-        let fault = one(&mut first, Op::Write, FILE, 4096).unwrap_err();
-        assert!(matches!(&fault, Fault::Gone(path) if *path == folder), "{fault}");
+        let lab_error = one(&mut first, Op::Write, FILE, 4096).unwrap_err();
+        assert!(matches!(&lab_error, LabError::Gone(path) if *path == folder), "{lab_error}");
         drop(first);
-        let fault = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).err().unwrap();
-        assert!(matches!(fault, Fault::Gone(_)), "{fault}");
+        let lab_error =
+            drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).err().unwrap();
+        assert!(matches!(lab_error, LabError::Gone(_)), "{lab_error}");
     }
 }
 
@@ -240,7 +241,10 @@ fn a_folder_says_what_it_is() {
 fn too_many_threads_are_refused() {
     let place = disk_folder();
     let mut drive = open_folder(place.path(), Engine::Posix, 2, FILE).unwrap();
-    says(&refusal(drive.lanes(&Need { lanes: 4, depth: 512, length_max: 4096 })), &["4 × 512", "less depth"]);
+    says(
+        &refusal(drive.lanes(&LaneRequirements { lanes: 4, depth: 512, length_max: 4096 })),
+        &["4 × 512", "less depth"],
+    );
 }
 
 #[test]
@@ -248,7 +252,7 @@ fn lanes_that_write_and_delete_the_same_files_meet_errors_at_worst() {
     let place = disk_folder();
     for engine in ENGINES {
         let mut drive = open_folder(place.path(), engine, 3, 4096).unwrap();
-        let lanes = drive.lanes(&Need { lanes: 3, depth: 2, length_max: 4096 }).unwrap();
+        let lanes = drive.lanes(&LaneRequirements { lanes: 3, depth: 2, length_max: 4096 }).unwrap();
         std::thread::scope(|scope| {
             for (index, mut lane) in (0u64..).zip(lanes) {
                 scope.spawn(move || {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::support::{Loop, Mounted, filled_file};
-use likenew_core::drive::{Drive, Identity, Lane, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::laws;
 use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
@@ -29,7 +29,7 @@ impl Drive for Boxed {
     fn lanes_max(&self) -> u32 {
         self.0.lanes_max()
     }
-    fn lanes<'a>(&'a mut self, need: &Need) -> Result<Vec<Lane<'a>>, Fault> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
         self.0.lanes(need)
     }
 }
@@ -44,7 +44,7 @@ fn folder(path: &Path, engine: Engine) -> Boxed {
 /// Writes all of a drive once: the laws read places that they have not written.
 fn fill(mut drive: Boxed) -> Boxed {
     let capacity = drive.geometry().capacity;
-    let mut lanes = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 64 << 10 }).unwrap();
+    let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 64 << 10 }).unwrap();
     let mut done = Vec::new();
     for offset in (0..capacity).step_by(64 << 10) {
         let io = Io { slot: Slot(0), op: Op::Write, offset, length: 64 << 10, data: DataClass::Zero };
@@ -116,7 +116,7 @@ fn several_lanes_share_one_clock_and_one_drive() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for engine in [Engine::Uring, Engine::Posix] {
         let mut drive = folder(place.path(), engine);
-        let lanes = drive.lanes(&Need { lanes: 4, depth: 4, length_max: 4096 }).unwrap();
+        let lanes = drive.lanes(&LaneRequirements { lanes: 4, depth: 4, length_max: 4096 }).unwrap();
         // Made here, driven there, dropped here: the way the loop uses them.
         let lanes: Vec<Lane<'_>> = std::thread::scope(|scope| {
             let handles: Vec<_> = lanes
@@ -166,7 +166,7 @@ fn a_rest_needs_no_slots() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for engine in [Engine::Uring, Engine::Posix] {
         let mut drive = folder(place.path(), engine);
-        let mut lanes = drive.lanes(&Need { lanes: 2, depth: 0, length_max: 0 }).unwrap();
+        let mut lanes = drive.lanes(&LaneRequirements { lanes: 2, depth: 0, length_max: 0 }).unwrap();
         let until = lanes[1].now() + Nanos::from_millis(1);
         lanes[1].wait(until, &mut Vec::new()).unwrap();
         assert!(lanes[0].now() >= until);
@@ -182,7 +182,8 @@ fn a_lane_is_dropped_while_io_is_in_flight() {
             for elsewhere in [false, true] {
                 let drive = folder(place.path(), engine);
                 let mut drive = if filled { fill(drive) } else { drive };
-                let mut lanes = drive.lanes(&Need { lanes: 1, depth: 8, length_max: 64 << 10 }).unwrap();
+                let mut lanes =
+                    drive.lanes(&LaneRequirements { lanes: 1, depth: 8, length_max: 64 << 10 }).unwrap();
                 let mut go = || submit_and_look_once(&mut lanes[0], op);
                 if elsewhere {
                     std::thread::scope(|scope| scope.spawn(go).join().unwrap());
@@ -213,7 +214,7 @@ fn buffers_that_are_too_many_to_register_serve_as_well() {
     let file = Boxed(open(&path, Options { engine: Engine::Uring, ..Options::default() }).unwrap());
     for mut drive in [fill(folder(place.path(), Engine::Uring)), file] {
         let writable = drive.geometry().writable;
-        let mut lanes = drive.lanes(&Need { lanes: 1, depth: 8, length_max: LENGTH }).unwrap();
+        let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 8, length_max: LENGTH }).unwrap();
         for op in [Op::Write, Op::Read] {
             if op == Op::Write && !writable {
                 continue;

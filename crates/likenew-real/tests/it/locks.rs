@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::refused::disk::{PARTITION, table};
+use crate::refusal_matrix::disk::{PARTITION, table};
 use crate::support::{Loop, Mounted, disk_folder, refusal, run, run_when_free, says};
 use likenew_real::drive_lock::Locks;
 
@@ -18,7 +18,7 @@ const NOBODY: &str = "65534";
 fn the_other_process() {
     let Some(path) = std::env::var_os(PATH) else { return };
     match Locks::system().take(&[Path::new(&path)]) {
-        Err(fault) => println!("\nrefused: {fault}"),
+        Err(lab_error) => println!("\nrefused: {lab_error}"),
         Ok(_lock) => {
             println!("\nheld");
             let _ = std::io::stdin().read(&mut [0]);
@@ -29,7 +29,7 @@ fn the_other_process() {
 /// Another process, and the line that it has said; ended with this.
 struct Other {
     child: Child,
-    said: String,
+    message: String,
 }
 
 impl Other {
@@ -37,8 +37,8 @@ impl Other {
         let command = command.args(["--exact", "locks::the_other_process", "--nocapture"]).env(PATH, path);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map_while(Result::ok);
-        let said = lines.into_iter().find(|line| line == "held" || line.starts_with("refused"));
-        Self { said: said.expect("the other process has said nothing"), child }
+        let message = lines.into_iter().find(|line| line == "held" || line.starts_with("refused"));
+        Self { message: message.expect("the other process has said nothing"), child }
     }
 
     fn at(path: &Path) -> Self {
@@ -55,7 +55,7 @@ impl Other {
 
     #[track_caller]
     fn holds(&self) -> String {
-        assert_eq!(self.said, "held");
+        assert_eq!(self.message, "held");
         self.child.id().to_string()
     }
 }
@@ -189,14 +189,14 @@ fn root_and_a_user_meet_and_neither_can_take_the_lock_away() {
 
     let lock = Locks::system().take(&[folder]).unwrap();
     let user = Other::of_nobody(&program, device);
-    says(&user.said, &["refused", &stack.name(), &std::process::id().to_string()]);
+    says(&user.message, &["refused", &stack.name(), &std::process::id().to_string()]);
     drop(user);
     let file = format!("/sys/block/{}/dev", stack.name());
     let mut setpriv = Command::new("setpriv");
     let setpriv = setpriv.args(["--reuid", NOBODY, "--clear-groups", "rm", "-f", &file]);
     assert!(!setpriv.stderr(Stdio::null()).status().unwrap().success(), "a user has removed {file}");
     let user = Other::of_nobody(&program, device);
-    assert!(user.said.starts_with("refused"), "{}", user.said);
+    assert!(user.message.starts_with("refused"), "{}", user.message);
     drop((user, lock));
     Other::of_nobody(&program, device).holds();
 }
@@ -228,7 +228,7 @@ fn a_program_that_is_being_started_keeps_nobody_out() {
     let copy = copies.iter().find(|link| is_lock(link)).expect("the lock is an open file of /sys");
     let number: i32 = copy.file_name().to_str().unwrap().parse().unwrap();
     let copy = Command::new("sleep").arg("100").stdin(duplicate(number)).spawn().unwrap();
-    let _copy = Other { child: copy, said: String::new() };
+    let _copy = Other { child: copy, message: String::new() };
     drop(lock);
     drop(Locks::system().take(&[stack.folder()]).unwrap());
 }

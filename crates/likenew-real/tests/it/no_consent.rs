@@ -1,7 +1,7 @@
 //! Over two hundred ways to ask for what must not be overwritten: each is refused before the first write, with words that help, and
 //! what was asked for is afterwards byte for byte what it was.
 
-use crate::refused::{changes, identifiers, kinds, ledger::Ledger, shared, signatures, uses};
+use crate::refusal_matrix::{changes, identifiers, kinds, ledger::Ledger, shared, signatures, uses};
 
 #[test]
 fn two_hundred_ways_are_refused_and_change_nothing() {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::support::{Loop, Mounted, run, run_when_free};
-use likenew_core::fault::Fault;
 use likenew_core::io::Op;
+use likenew_core::lab_error::LabError;
 use likenew_core::trace::{TraceIo, TraceSink};
 use likenew_core::units::Nanos;
 use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts};
@@ -55,14 +55,14 @@ impl Disk {
 
 /// Starts to record; says why a test shows nothing where the machine can not.
 fn start(targets: &[&Path], buffer: Option<u64>) -> Option<Recording> {
-    let drives = targets.iter().flat_map(|target| RecordedDrive::below(target).unwrap()).collect();
+    let drives = targets.iter().flat_map(|target| RecordedDrive::drives_of(target).unwrap()).collect();
     match Recording::start(drives, buffer) {
         Ok(recording) => Some(recording),
-        Err(fault @ (Fault::Refused(_) | Fault::Unsuitable(_))) => {
-            eprintln!("SKIPPED: {fault}");
+        Err(lab_error @ (LabError::Refused(_) | LabError::Unsuitable(_))) => {
+            eprintln!("SKIPPED: {lab_error}");
             None
         }
-        Err(fault) => panic!("{fault}"),
+        Err(lab_error) => panic!("{lab_error}"),
     }
 }
 
@@ -220,8 +220,8 @@ fn fio_says_that_it_did_the_same() {
     let Some(disk) = Disk::attach() else { return };
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
-    let said = format!("--write_iolog={}", log.display());
-    let load = |path: &Path| assert!(fio(path, &[&MIX[..], &[&said]].concat()));
+    let message = format!("--write_iolog={}", log.display());
+    let load = |path: &Path| assert!(fio(path, &[&MIX[..], &[&message]].concat()));
     let Some((kept, counts)) = record(disk.path(), load) else { return };
     // `FILE read OFFSET LENGTH`, with a time before it from version 3 on.
     let parse = |line: &str| {

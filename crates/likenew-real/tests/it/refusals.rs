@@ -6,13 +6,13 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says};
-use likenew_core::drive::{Kind, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Kind, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
 use likenew_real::consent::Consent;
 use likenew_real::engine::Engine;
-use likenew_real::open::{Options, Place, examine, open};
+use likenew_real::open::{Options, PathKind, examine, open};
 use likenew_real::scratch::Scratch;
 
 #[test]
@@ -37,7 +37,7 @@ fn what_is_no_drive_is_named() {
         (at("short/below"), ["short/below", "look at"]),
     ] {
         match open(&path, Options::default()) {
-            Err(fault) => says(&fault.to_string(), &words),
+            Err(lab_error) => says(&lab_error.to_string(), &words),
             Ok(_) => panic!("{} was opened", path.display()),
         }
     }
@@ -58,9 +58,9 @@ fn a_users_file_is_read_and_never_written() {
         assert!(identity.facts.contains(&leads_to), "{:?}", identity.facts);
         let mut lane = lane(&mut *drive);
         for op in [Op::Write, Op::Trim] {
-            let fault = one(&mut lane, op, 0, 4096).unwrap_err();
-            assert!(matches!(fault, Fault::Refused(_)));
-            says(&fault.to_string(), &[op.name(), "reading only", "give a folder"]);
+            let lab_error = one(&mut lane, op, 0, 4096).unwrap_err();
+            assert!(matches!(lab_error, LabError::Refused(_)));
+            says(&lab_error.to_string(), &[op.name(), "reading only", "give a folder"]);
         }
         assert_eq!(one(&mut lane, Op::Read, 8192, 4096).unwrap(), Outcome::Done);
         assert_eq!(lane.buffer(Slot(0))[..4096], before[8192..12288]);
@@ -68,7 +68,7 @@ fn a_users_file_is_read_and_never_written() {
     assert_eq!(fs::read(&path).unwrap(), before);
     let layout = Some(Layout { files: 1, file_bytes: 4096 });
     says(&refusal(open(&path, Options { layout, ..Options::default() })), &["no folder"]);
-    assert_eq!(examine(&path, None).unwrap(), Place::File { bytes: 64 << 10 });
+    assert_eq!(examine(&path, None).unwrap(), PathKind::File { bytes: 64 << 10 });
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_device_is_read_and_not_written_without_consent() {
     let place = disk_folder();
     let file = filled_file(place.path(), 1 << 20);
     let Some(device) = Loop::attach(&file) else { return };
-    assert_eq!(examine(&device.0, None).unwrap(), Place::Device { bytes: 1 << 20, model: None });
+    assert_eq!(examine(&device.0, None).unwrap(), PathKind::Device { bytes: 1 << 20, model: None });
     let mut drive = open(&device.0, Options::default()).unwrap();
     let identity = drive.identity();
     assert_eq!(
@@ -194,11 +194,11 @@ fn mistakes_in_slots_are_caught() {
         let mut drive = open(&path, Options { engine, ..Options::default() }).unwrap();
         let io = |offset, length| Io { slot: Slot(0), op: Op::Read, offset, length, data: DataClass::Zero };
         for bad in [io(0, 8192), io(64 << 10, 4096), io(u64::MAX, 4096)] {
-            let mut lanes = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap();
+            let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap();
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lanes[0].submit(&[bad])));
             assert!(caught.is_err(), "{bad:?}");
         }
-        let mut lanes = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap();
+        let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap();
         lanes[0].submit(&[io(0, 4096)]).unwrap();
         let in_flight = std::panic::AssertUnwindSafe(|| {
             lanes[0].buffer(Slot(0));

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
 use likenew_core::units::Nanos;
-use likenew_real::scan::{Group, GroupScan, NoScan, Request, Scan, scan};
+use likenew_real::scan::{Group, GroupScan, Request, Scan, ScanError, scan};
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ fn found(request: &Request) -> Scan {
 
 fn refused(folder: &Path) -> String {
     match scan(&request(&[folder]), &mut |_| ControlFlow::Continue(())) {
-        Err(NoScan::Fault(fault)) => fault.to_string(),
+        Err(ScanError::LabError(lab_error)) => lab_error.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -41,9 +41,11 @@ fn of(scan: &Scan, group: Group) -> &GroupScan {
 
 fn mean(group: &GroupScan) -> (f64, f64) {
     let count = group.pieces.len() as f64;
-    let (units, zipped) =
-        group.pieces.iter().fold((0.0, 0.0), |sum, piece| (sum.0 + piece.in_units, sum.1 + piece.zipped));
-    (units / count, zipped / count)
+    let (units, zip_share) = group
+        .pieces
+        .iter()
+        .fold((0.0, 0.0), |sum, piece| (sum.0 + piece.unit_share, sum.1 + piece.zip_share));
+    (units / count, zip_share / count)
 }
 
 fn random(bytes: usize) -> Vec<u8> {
@@ -76,8 +78,8 @@ fn kinds_bytes_and_shares_are_what_was_put_there() {
     let zeros = of(&scan, Group::Databases);
     assert!(mean(zeros).0 < 0.02 && zeros.bytes == 1 << 20);
     let text = of(&scan, Group::Text);
-    let (units, zipped) = mean(text);
-    assert!(0.0 < zipped && zipped < 0.2 && 0.0 < units && units < 0.2, "{units} {zipped}");
+    let (units, zip_share) = mean(text);
+    assert!(0.0 < zip_share && zip_share < 0.2 && 0.0 < units && units < 0.2, "{units} {zip_share}");
     // Four of six bytes are pictures, and so is their part of the sample beyond the least of each.
     let pieces: usize = scan.groups.iter().map(|group| group.pieces.len()).sum();
     assert!((100..=128).contains(&pieces) && pictures.pieces.len() > pieces / 3, "{pieces}");
@@ -142,7 +144,7 @@ fn what_may_not_be_read_is_counted_and_named() {
         return;
     }
     assert_eq!(scan.refusals.count, 1);
-    assert_eq!(scan.refusals.named[0].0.file_name().unwrap(), "holiday");
+    assert_eq!(scan.refusals.examples[0].0.file_name().unwrap(), "holiday");
     assert_eq!(scan.groups.iter().map(|group| group.files).sum::<u64>(), 2);
 }
 
@@ -185,14 +187,14 @@ fn time_and_an_interruption_end_it() {
     let request = Request { time: Nanos(0), ..request(&[tree.path()]) };
     assert!(found(&request).out_of_time);
     let stopped = scan(&request, &mut |_| ControlFlow::Break(()));
-    assert!(matches!(stopped, Err(NoScan::Interrupted)));
+    assert!(matches!(stopped, Err(ScanError::Interrupted)));
     let mut asked = 0;
     let request = Request { time: Nanos::from_secs(60), ..request };
     let stopped = scan(&request, &mut |progress| {
         asked += 1;
         if progress.sampled_bytes > 1 << 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    assert!(matches!(stopped, Err(NoScan::Interrupted)) && asked > 16, "{asked}");
+    assert!(matches!(stopped, Err(ScanError::Interrupted)) && asked > 16, "{asked}");
 }
 
 #[test]

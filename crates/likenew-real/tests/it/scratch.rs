@@ -10,8 +10,8 @@ use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal
 use likenew_core::io::{Op, Outcome};
 use likenew_real::engine::Engine;
 use likenew_real::leftover::Leftover;
-use likenew_real::open::{Place, examine};
-use likenew_real::scratch::{DIRECTORY, MARKER, Removed, Scratch, left_behind};
+use likenew_real::open::{PathKind, examine};
+use likenew_real::scratch::{DIRECTORY, MARKER, RemovalReport, Scratch, unremoved_directories};
 
 const HOLD: &str = "LIKENEW_TEST_HOLD";
 
@@ -55,7 +55,7 @@ fn what_a_killed_run_leaves_is_found_and_removed() {
         says(&refusal(Leftover::find(place.path())), &words);
         says(&refusal(examine(place.path(), None)), &words);
     });
-    let Ok(Place::Folder { leftover: Some(leftover), .. }) = examine(place.path(), None) else {
+    let Ok(PathKind::Folder { leftover: Some(leftover), .. }) = examine(place.path(), None) else {
         panic!("a leftover")
     };
     assert_eq!((leftover.files, leftover.bytes), (2, 128 << 10));
@@ -64,9 +64,9 @@ fn what_a_killed_run_leaves_is_found_and_removed() {
     says(&refusal(open_folder(place.path(), Engine::Auto, 1, 4096)), &words);
     says(&refusal(Scratch::create(place.path())), &words);
     let removed = leftover.clone().remove().unwrap();
-    assert_eq!(removed, Removed { files: 2, bytes: 128 << 10, foreign: vec![] });
+    assert_eq!(removed, RemovalReport { files: 2, bytes: 128 << 10, foreign: vec![] });
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
-    assert_eq!(leftover.remove().unwrap(), Removed::default(), "a second removal finds nothing");
+    assert_eq!(leftover.remove().unwrap(), RemovalReport::default(), "a second removal finds nothing");
     drop(open_folder(place.path(), Engine::Auto, 1, 4096).unwrap());
 }
 
@@ -230,7 +230,7 @@ fn a_folder_that_can_not_be_written_is_refused_in_words() {
 }
 
 #[test]
-fn what_a_file_system_keeps_that_turns_read_only_is_told_and_not_called_killed() {
+fn what_a_file_system_keeps_that_turns_read_only_is_reported_and_not_called_killed() {
     let place = disk_folder();
     let image = place.path().join("image");
     fs::File::create_new(&image).unwrap().set_len(32 << 20).unwrap();
@@ -249,10 +249,10 @@ fn what_a_file_system_keeps_that_turns_read_only_is_told_and_not_called_killed()
         return eprintln!("SKIPPED: {}: {error}", fails.display());
     }
     drop(scratch);
-    let told: Vec<_> = left_behind().into_iter().filter(|left| left.path == path).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    says(&told[0].why, &["read-only"]);
-    assert!(left_behind().iter().all(|left| left.path != path), "it is told once");
+    let output: Vec<_> = unremoved_directories().into_iter().filter(|left| left.path == path).collect();
+    assert_eq!(output.len(), 1, "{output:?}");
+    says(&output[0].reason, &["read-only"]);
+    assert!(unremoved_directories().iter().all(|left| left.path != path), "it is told once");
     let left = Leftover::find(mounted.path()).unwrap().unwrap();
     assert_eq!(left.files, 1);
     let refused = refusal(left.clone().remove());

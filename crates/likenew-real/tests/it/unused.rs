@@ -9,8 +9,8 @@ use likenew_real::consent::{Agreement, UnusedConsent, UnusedSpace};
 use likenew_real::erase::discard::discard_unused;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::refused::disk::Disk;
-use crate::refused::ledger::typed;
+use crate::refusal_matrix::disk::Disk;
+use crate::refusal_matrix::ledger::typed;
 use crate::support::{Loop, Mounted, disk_folder, refusal, run, run_when_free, says};
 
 const MIB: usize = 1 << 20;
@@ -26,7 +26,7 @@ fn skip() -> bool {
 }
 
 /// Bytes that are nowhere zero, behind everything that a table stands in.
-fn filled(label: &str) -> Disk {
+fn space_usage(label: &str) -> Disk {
     let disk = Disk::plain();
     let block: Vec<u8> = (0..MIB).map(|index| (index % 251) as u8 + 1).collect();
     (0..8).for_each(|mib| disk.write(&block, (mib * MIB) as u64));
@@ -47,7 +47,7 @@ fn what_lies_beside_partitions_in_use_is_discarded_and_nothing_else() {
         return;
     }
     for (label, ranges) in [("gpt", vec![2..3, 5..6]), ("dos", vec![2..3, 5..6])] {
-        let disk = filled(label);
+        let disk = space_usage(label);
         let second = format!("{}p2", disk.name());
         run_when_free("mkfs.ext4", &["-q", "-F", &second]).unwrap();
         let mounted = Mounted::mount(&[&second]).unwrap();
@@ -60,15 +60,15 @@ fn what_lies_beside_partitions_in_use_is_discarded_and_nothing_else() {
         assert_eq!((space.table, space.bytes()), (label, 2 << 20));
         let before = fs::read(&disk.image).unwrap();
         let consent = UnusedConsent::take(&space, &agreed(&space)).unwrap();
-        let mut seen = Vec::new();
+        let mut result = Vec::new();
         let came = discard_unused(&consent, |behind, all| {
-            seen.push((behind, all));
+            result.push((behind, all));
             true
         });
         let came = came.unwrap();
-        assert!(came.is_complete() && came.bytes_asked == 2 << 20 && !came.stopped, "{came:?}");
+        assert!(came.is_complete() && came.bytes_asked == 2 << 20 && !came.is_stopped, "{came:?}");
         assert_eq!(came.bytes_counted, Some(2 << 20));
-        assert_eq!(seen.last(), Some(&(2 << 20, 2 << 20)));
+        assert_eq!(result.last(), Some(&(2 << 20, 2 << 20)));
         drop(consent);
         assert_eq!(fs::read(mounted.path().join("file")).unwrap(), vec![7; 256 << 10]);
         drop(mounted);
@@ -91,7 +91,7 @@ fn what_the_disk_stands_on_is_claimed_meanwhile() {
     if skip() {
         return;
     }
-    let mut disk = filled("gpt");
+    let mut disk = space_usage("gpt");
     disk.remove_partition();
     let above = Loop::attach(disk.path()).unwrap();
     let name = above.0.to_str().unwrap();
@@ -113,11 +113,11 @@ fn it_can_be_ended_between_holes() {
     if skip() {
         return;
     }
-    let disk = filled("gpt");
+    let disk = space_usage("gpt");
     let space = UnusedSpace::at(disk.path()).unwrap();
     let consent = UnusedConsent::take(&space, &agreed(&space)).unwrap();
     let came = discard_unused(&consent, |_, _| false).unwrap();
-    assert!(came.stopped && !came.is_complete(), "{came:?}");
+    assert!(came.is_stopped && !came.is_complete(), "{came:?}");
     assert_eq!((came.bytes_asked, came.bytes_done), (2 << 20, 1 << 20));
     let after = fs::read(&disk.image).unwrap();
     assert!(after[5 * MIB..6 * MIB].iter().all(|byte| *byte != 0));
@@ -135,7 +135,7 @@ fn everything_that_stands_against_it_is_refused_and_changes_nothing() {
         says(&text, &[" stays as it is: ", "; "]);
         assert!(fs::read(&disk.image).unwrap() == before, "{text}");
     };
-    let disk = filled("gpt");
+    let disk = space_usage("gpt");
     refused(&disk, &disk.partition(), &["it is a partition", "give the whole disk"]);
     refused(&disk, &disk.image, &["it is no disk"]);
     {
@@ -186,7 +186,7 @@ fn a_table_that_changes_ends_the_consent() {
     if skip() {
         return;
     }
-    let disk = filled("gpt");
+    let disk = space_usage("gpt");
     let space = UnusedSpace::at(disk.path()).unwrap();
     let consent = UnusedConsent::take(&space, &agreed(&space)).unwrap();
     let before = fs::read(&disk.image).unwrap();

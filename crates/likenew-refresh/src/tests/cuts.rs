@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use likenew_core::powercut::{End, Power, Volatile};
+use likenew_core::powercut::{End, Power, VolatileDevice};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::rig::{Counted, VolatileFile, content, ranges};
 use crate::plan::Task;
-use crate::{Found, Refresh, RefreshError, Settings, Verify};
+use crate::{InspectedRefresh, Refresh, RefreshError, Settings, Verify};
 
 const IDENTITY: &str = "a drive in memory";
 const CASES: u64 = 600;
@@ -59,7 +59,7 @@ impl Case {
             settings,
             ..Task::default()
         };
-        let device = Volatile::new(truth.clone(), block, seed, &power);
+        let device = VolatileDevice::new(truth.clone(), block, seed, &power);
         Self {
             truth,
             task,
@@ -80,17 +80,17 @@ impl Case {
                 let most = [12, 60, 400][self.random.random_range(0..3)];
                 self.power.cut_after(self.random.random_range(0..most));
             }
-            let result = if has_begun { self.go_on(counts) } else { self.begin() };
+            let result = if has_begun { self.resume(counts) } else { self.begin() };
             match result {
                 Ok(()) => break,
                 Err(error) => assert!(self.power.is_off(), "case {}: {error}", self.seed),
             }
-            self.come_back(counts);
-            has_begun = self.look(counts);
+            self.restore_power(counts);
+            has_begun = self.inspect(counts);
         }
-        self.power.on();
+        self.power.switch_on();
         self.is_whole();
-        let looked = Found::look(&mut self.store, &mut self.file, IDENTITY);
+        let looked = InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY);
         assert!(matches!(looked, Err(RefreshError::Finished)), "case {}", self.seed);
         let most = self.store.writes.values().max().copied().unwrap_or(0);
         assert!(most <= 1 + self.cuts, "case {}: {most} writes after {} cuts", self.seed, self.cuts);
@@ -106,27 +106,27 @@ impl Case {
             }
         }
         refresh.stop()?;
-        match Found::look(&mut self.store, &mut self.file, IDENTITY) {
+        match InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY) {
             Ok(found) => {
                 assert_eq!((found.in_flight().count(), found.differences().count()), (0, 0));
-                finish(found.go_on(&mut self.salvage)?)
+                finish(found.resume(&mut self.salvage)?)
             }
             Err(RefreshError::Finished) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    fn go_on(&mut self, counts: &mut Counts) -> Result<(), RefreshError> {
-        let found = Found::look(&mut self.store, &mut self.file, IDENTITY);
+    fn resume(&mut self, counts: &mut Counts) -> Result<(), RefreshError> {
+        let found = InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY);
         let found = match found {
             Err(RefreshError::Finished) => return Ok(()),
             found => found?,
         };
-        let refresh = match found.go_on(&mut self.salvage) {
+        let refresh = match found.resume(&mut self.salvage) {
             Err(RefreshError::TooMuch { .. }) if !self.power.is_off() => {
                 counts.by_word += 1;
-                let found = Found::look(&mut self.store, &mut self.file, IDENTITY)?;
-                found.with_owners_word().go_on(&mut self.salvage)
+                let found = InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY)?;
+                found.with_owner_confirmation().resume(&mut self.salvage)
             }
             refresh => refresh,
         };
@@ -136,12 +136,12 @@ impl Case {
         finish(refresh?)
     }
 
-    fn come_back(&mut self, counts: &mut Counts) {
+    fn restore_power(&mut self, counts: &mut Counts) {
         let end = if self.random.random_range(0..3) == 0 { End::Killed } else { End::PowerLost };
-        self.store.device.come_back(end);
-        self.file.come_back(end);
-        self.salvage.come_back(end);
-        self.power.on();
+        self.store.device.restore_power(end);
+        self.file.restore_power(end);
+        self.salvage.restore_power(end);
+        self.power.switch_on();
         self.cuts += 1;
         counts.cuts += 1;
         match end {
@@ -151,8 +151,8 @@ impl Case {
     }
 
     /// Everything but chunks in flight is whole; whether a journal was begun.
-    fn look(&mut self, counts: &mut Counts) -> bool {
-        let found = match Found::look(&mut self.store, &mut self.file, IDENTITY) {
+    fn inspect(&mut self, counts: &mut Counts) -> bool {
+        let found = match InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY) {
             Ok(found) => found,
             Err(RefreshError::Finished) => {
                 self.is_whole();
@@ -179,7 +179,7 @@ impl Case {
             let device = &self.store.device;
             let is_whole = !device.is_unreadable(at, 512) && device.content()[at..at + 512] == *block;
             assert!(is_whole || inside(at as u64), "case {}: byte {at} was not in flight", self.seed);
-            let differs = differences.iter().any(|difference| difference.place.contains(&(at as u64)));
+            let differs = differences.iter().any(|difference| difference.range.contains(&(at as u64)));
             assert!(is_whole || differs, "case {}: byte {at} is not named", self.seed);
         }
         true

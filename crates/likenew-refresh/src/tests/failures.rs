@@ -3,20 +3,20 @@
 use std::io;
 
 use likenew_core::block_store::BlockStore;
-use likenew_core::powercut::{Power, Volatile};
+use likenew_core::powercut::{Power, VolatileDevice};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::rig::content;
 use crate::plan::Task;
-use crate::{DurableFile, Found, Refresh, RefreshError, Settings};
+use crate::{DurableFile, InspectedRefresh, Refresh, RefreshError, Settings};
 
 const CHUNK: u64 = 8192;
 
 /// A drive that refuses writes to a place, or takes them and forgets.
 #[derive(Debug)]
 struct Bad {
-    device: Volatile,
+    device: VolatileDevice,
     at: u64,
     forgets: bool,
     is_well: bool,
@@ -57,7 +57,7 @@ impl BlockStore for Bad {
 
 fn store(at: u64, forgets: bool) -> (Vec<u8>, Bad, Task) {
     let truth = content(10 * CHUNK as usize, &mut Xoshiro256PlusPlus::seed_from_u64(3));
-    let device = Volatile::new(truth.clone(), 512, 1, &Power::default());
+    let device = VolatileDevice::new(truth.clone(), 512, 1, &Power::default());
     let task = Task {
         ranges: std::iter::once(0..device.bytes()).collect(),
         settings: Settings { chunk_bytes: CHUNK as u32, skips_zeros: false, ..Settings::default() },
@@ -92,7 +92,8 @@ fn the_first_place_that_can_not_be_read_ends_it() {
     assert_eq!(store.flushes, 3, "two chunks each, and what was written before");
     // It can be read again, for now: the refresh goes on from there.
     store.device.scribble(5 * CHUNK as usize, &truth[5 * CHUNK as usize..6 * CHUNK as usize]);
-    run(Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    run(InspectedRefresh::inspect(&mut store, &mut file, "").unwrap().resume(&mut Vec::new()).unwrap())
+        .unwrap();
     assert!(store.device.content() == truth);
 }
 
@@ -138,10 +139,12 @@ fn a_write_that_fails_is_made_up_for() {
     assert!(matches!(error, RefreshError::Write { offset, .. } if offset == 3 * CHUNK), "{error}");
     assert!(error.to_string().contains("go on when the drive takes writes again"), "{error}");
     // Still so: the same again.
-    let again = Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap_err();
+    let again =
+        InspectedRefresh::inspect(&mut store, &mut file, "").unwrap().resume(&mut Vec::new()).unwrap_err();
     assert!(matches!(again, RefreshError::Write { .. }), "{again}");
     store.is_well = true;
-    run(Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    run(InspectedRefresh::inspect(&mut store, &mut file, "").unwrap().resume(&mut Vec::new()).unwrap())
+        .unwrap();
     assert!(store.device.content() == truth);
 }
 
@@ -152,13 +155,14 @@ fn a_drive_that_does_not_keep_what_is_written_is_found_out_while_the_journal_has
     let error = run(Refresh::begin(&mut store, &mut file, &task).unwrap()).unwrap_err();
     assert!(matches!(error, RefreshError::NotKept { offset, .. } if offset == 4 * CHUNK), "{error}");
     assert!(store.device.content() != truth);
-    let pieces = crate::saved(&mut file).unwrap();
-    let piece = pieces.iter().find(|piece| piece.place.start == 4 * CHUNK).unwrap();
+    let pieces = crate::scan_saved_pieces(&mut file).unwrap();
+    let piece = pieces.iter().find(|piece| piece.range.start == 4 * CHUNK).unwrap();
     let mut taken = Vec::new();
-    piece.take_out(&mut file, &mut taken).unwrap();
+    piece.extract(&mut file, &mut taken).unwrap();
     assert!(taken == truth[4 * CHUNK as usize..5 * CHUNK as usize]);
     store.is_well = true;
-    run(Found::look(&mut store, &mut file, "").unwrap().go_on(&mut Vec::new()).unwrap()).unwrap();
+    run(InspectedRefresh::inspect(&mut store, &mut file, "").unwrap().resume(&mut Vec::new()).unwrap())
+        .unwrap();
     assert!(store.device.content() == truth);
 }
 
@@ -188,8 +192,8 @@ fn a_file_that_is_full_stops_it_before_the_store_is_touched() {
         assert!(matches!(error, RefreshError::Journal { .. }), "{error}");
         assert!(store.device.content() == truth);
         file.1 = u32::MAX;
-        match Found::look(&mut store, &mut file, "") {
-            Ok(found) => run(found.go_on(&mut Vec::new()).unwrap()).unwrap(),
+        match InspectedRefresh::inspect(&mut store, &mut file, "") {
+            Ok(found) => run(found.resume(&mut Vec::new()).unwrap()).unwrap(),
             Err(error) => assert!(matches!(error, RefreshError::NoJournal(_)) && writes < 4, "{error}"),
         }
     }
@@ -244,9 +248,9 @@ fn whoever_wants_the_store_gets_it_with_nothing_left_to_restore() {
         truth.fill(0x77);
         store.0.device.scribble(0, &truth);
         store.1 = u32::MAX;
-        let found = Found::look(&mut store, &mut file, "").unwrap();
+        let found = InspectedRefresh::inspect(&mut store, &mut file, "").unwrap();
         assert_eq!(found.in_flight().count(), 0);
-        run(found.go_on(&mut salvage).unwrap()).unwrap();
+        run(found.resume(&mut salvage).unwrap()).unwrap();
         assert!(store.0.device.content() == truth && salvage.is_empty());
     }
 }

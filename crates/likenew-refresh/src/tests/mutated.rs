@@ -1,13 +1,13 @@
 //! Journals that were changed: none leads to a wrong write, none to a panic.
 
-use likenew_core::powercut::{Power, Volatile};
+use likenew_core::powercut::{Power, VolatileDevice};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::rig::Guarded;
 use crate::plan::{Plan, Task};
 use crate::record::{BLOCK, Kind, Record};
-use crate::{Found, Refresh, RefreshError, Settings, Verify, saved};
+use crate::{InspectedRefresh, Refresh, RefreshError, Settings, Verify, scan_saved_pieces};
 
 const IDENTITY: &str = "a drive";
 const CHUNK: usize = 8 << 10;
@@ -39,7 +39,7 @@ impl Base {
     fn new(steps: usize, torn: usize, random: &mut Xoshiro256PlusPlus) -> Self {
         let mut truth = vec![0; STORE];
         random.fill_bytes(&mut truth);
-        let mut device = Volatile::new(truth.clone(), 512, 1, &Power::default());
+        let mut device = VolatileDevice::new(truth.clone(), 512, 1, &Power::default());
         let mut journal = Vec::new();
         let mut refresh = Refresh::begin(&mut device, &mut journal, &task(Verify::All)).unwrap();
         for _ in 0..steps {
@@ -47,7 +47,7 @@ impl Base {
         }
         drop(refresh);
         let mut base = Self { journal, truth: truth.clone(), store: truth };
-        let found = Found::look(&mut device, &mut base.journal, IDENTITY).unwrap();
+        let found = InspectedRefresh::inspect(&mut device, &mut base.journal, IDENTITY).unwrap();
         let in_flight: Vec<_> = found.in_flight().collect();
         for place in &in_flight {
             for _ in 0..torn {
@@ -133,15 +133,15 @@ fn nonsense_record(journal: &mut [u8], random: &mut Xoshiro256PlusPlus) {
     let resigns = random.random();
     match random.random_range(0..6) {
         0 => record.turn = any(random),
-        1 => record.place.start = any(random),
-        2 => record.place.end = any(random),
-        3 => record.kind = [Kind::Chunk, Kind::Settled, Kind::Found][random.random_range(0..3)],
+        1 => record.range.start = any(random),
+        2 => record.range.end = any(random),
+        3 => record.kind = [Kind::Chunk, Kind::Committed, Kind::Original][random.random_range(0..3)],
         4 => record.journal = random.random(),
         // Another chunk, whole as it seems: everything there differs.
-        _ => record.place = CHUNK as u64..2 * CHUNK as u64,
+        _ => record.range = CHUNK as u64..2 * CHUNK as u64,
     }
-    let length = record.place.end.wrapping_sub(record.place.start);
-    if resigns && record.place.start <= record.place.end && length == CHUNK as u64 {
+    let length = record.range.end.wrapping_sub(record.range.start);
+    if resigns && record.range.start <= record.range.end && length == CHUNK as u64 {
         record.hash = record.hash_of(&block[BLOCK..]);
     }
     record.encode(block);
@@ -186,10 +186,10 @@ fn no_mutated_journal_leads_to_a_wrong_write() {
         let mut journal = mutate(base, &bases, &mut random);
         let mut store = Guarded { content: base.store.clone(), truth: &base.truth, writes: 0 };
         let length = journal.len();
-        let pieces = saved(&mut journal).unwrap();
-        assert!(pieces.iter().map(|piece| piece.place.end - piece.place.start).sum::<u64>() <= length as u64);
-        let found = Found::look(&mut store, &mut journal, IDENTITY);
-        let refresh = found.and_then(|found| found.go_on(&mut Vec::new()));
+        let pieces = scan_saved_pieces(&mut journal).unwrap();
+        assert!(pieces.iter().map(|piece| piece.range.end - piece.range.start).sum::<u64>() <= length as u64);
+        let found = InspectedRefresh::inspect(&mut store, &mut journal, IDENTITY);
+        let refresh = found.and_then(|found| found.resume(&mut Vec::new()));
         match refresh {
             Err(error) => {
                 assert!(error.is_refusal(), "{error}");

@@ -1,7 +1,7 @@
 //! Ranges of all kinds: what can not be is refused, what can be is rewritten once and nothing else.
 
 use likenew_core::block_store::BlockStore as _;
-use likenew_core::powercut::{Power, Volatile};
+use likenew_core::powercut::{Power, VolatileDevice};
 use proptest::prelude::*;
 
 use super::rig::Counted;
@@ -20,7 +20,7 @@ proptest! {
         let possible = ranges.iter().all(|range| {
             !range.is_empty() && range.end <= BYTES && range.start % 512 == 0 && range.end % 512 == 0
         }) && ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
-        let device = Volatile::new(vec![7; BYTES as usize], 512, 1, &Power::default());
+        let device = VolatileDevice::new(vec![7; BYTES as usize], 512, 1, &Power::default());
         let mut store = Counted { device, writes: Default::default() };
         let settings = Settings { chunk_bytes: 1 << chunk_bits, ..Settings::default() };
         let task = Task { ranges: ranges.clone(), settings, ..Task::default() };
@@ -57,7 +57,7 @@ proptest! {
         };
         let covers = |ranges: &Ranges, at: u64| ranges.as_slice().iter().any(|range| range.contains(&at));
         let (one, two) = (union(&one), union(&two));
-        let rest = one.without(&two);
+        let rest = one.subtract(&two);
         for at in (0..130 * 512).step_by(512) {
             prop_assert_eq!(covers(&rest, at), covers(&one, at) && !covers(&two, at));
         }
@@ -72,7 +72,7 @@ fn chunks_of_zeros_are_left_as_they_are_unless_asked_for() {
         content[4096..8192].fill(0);
         // One byte more, and it is no chunk of zeros.
         content[2 * 4096..3 * 4096 - 1].fill(0);
-        let device = Volatile::new(content, 512, 1, &Power::default());
+        let device = VolatileDevice::new(content, 512, 1, &Power::default());
         let mut store = Counted { device, writes: Default::default() };
         let settings = Settings { chunk_bytes: 4096, skips_zeros, ..Settings::default() };
         let ranges = std::iter::once(0..store.bytes()).collect();

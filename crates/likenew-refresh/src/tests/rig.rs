@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 
 use likenew_core::block_store::BlockStore;
-use likenew_core::powercut::{End, Power, Volatile};
+use likenew_core::powercut::{End, Power, VolatileDevice};
 use rand::{Rng as _, RngExt as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -13,7 +13,7 @@ use crate::DurableFile;
 
 /// A store of which each write is counted by its place.
 pub(super) struct Counted {
-    pub(super) device: Volatile,
+    pub(super) device: VolatileDevice,
     pub(super) writes: BTreeMap<u64, u64>,
 }
 
@@ -42,7 +42,7 @@ impl BlockStore for Counted {
 
 /// A file on a device that can lose its power. Its length is as volatile as its bytes.
 pub(super) struct VolatileFile {
-    device: Volatile,
+    device: VolatileDevice,
     power: Power,
     bytes: u64,
     durable_bytes: u64,
@@ -50,12 +50,12 @@ pub(super) struct VolatileFile {
 
 impl VolatileFile {
     pub(super) fn new(seed: u64, power: &Power) -> Self {
-        let device = Volatile::new(vec![0; 512 << 10], 512, seed, power);
+        let device = VolatileDevice::new(vec![0; 512 << 10], 512, seed, power);
         Self { device, power: power.clone(), bytes: 0, durable_bytes: 0 }
     }
 
-    pub(super) fn come_back(&mut self, end: End) {
-        self.device.come_back(end);
+    pub(super) fn restore_power(&mut self, end: End) {
+        self.device.restore_power(end);
         if end == End::PowerLost {
             self.bytes = self.durable_bytes;
         }

@@ -5,31 +5,31 @@ use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use likenew_core::block_store::{BlockStore, Claim};
-use likenew_core::powercut::{End as Cut, Power, Volatile};
+use likenew_core::block_store::{BlockStore, LeaseState};
+use likenew_core::powercut::{End as Cut, Power, VolatileDevice};
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::plan::Plan;
 use crate::record::BLOCK;
 use crate::{
-    End, Folder, Found, Interrupted, JournalFile, JournalPlace, Known, RefreshError, RefreshSession,
-    Settings, State, Task, saved,
+    End, Folder, InspectedRefresh, InterruptedRefresh, JournalFile, JournalPaths, RefreshError,
+    RefreshSession, Settings, State, StoreFacts, Task, scan_saved_pieces,
 };
 
 const CHUNK: usize = 16 << 10;
 const IDENTITY: &str = "a drive";
 const JOURNAL: &str = "journal";
 
-fn place(folder: &Path) -> JournalPlace {
-    JournalPlace::new(Folder::open(folder).unwrap(), JOURNAL, "salvage")
+fn place(folder: &Path) -> JournalPaths {
+    JournalPaths::new(Folder::open(folder).unwrap(), JOURNAL, "salvage")
 }
 
-fn drive(chunks: usize) -> (Vec<u8>, Volatile, Power) {
+fn drive(chunks: usize) -> (Vec<u8>, VolatileDevice, Power) {
     let mut truth = vec![0; chunks * CHUNK];
     Xoshiro256PlusPlus::seed_from_u64(4).fill_bytes(&mut truth);
     let power = Power::default();
-    let device = Volatile::new(truth.clone(), 512, 1, &power);
+    let device = VolatileDevice::new(truth.clone(), 512, 1, &power);
     (truth, device, power)
 }
 
@@ -43,7 +43,7 @@ fn task(bytes: usize) -> Task {
 }
 
 /// Begins a refresh, takes so many steps, and drops it, as a kill does.
-fn cut_off(device: &mut Volatile, place: &JournalPlace, steps: usize) {
+fn cut_off(device: &mut VolatileDevice, place: &JournalPaths, steps: usize) {
     let file = JournalFile::create(place).unwrap();
     let task = task(device.content().len());
     let mut refresh = crate::Refresh::begin(device, file, &task).unwrap();
@@ -52,9 +52,12 @@ fn cut_off(device: &mut Volatile, place: &JournalPlace, steps: usize) {
     }
 }
 
-fn found<'a>(device: &'a mut Volatile, place: &JournalPlace) -> Found<&'a mut Volatile, JournalFile> {
-    let interrupted = Interrupted::find(place).unwrap().expect("there is a journal");
-    match interrupted.look(device, Known::from(IDENTITY)).unwrap() {
+fn found<'a>(
+    device: &'a mut VolatileDevice,
+    place: &JournalPaths,
+) -> InspectedRefresh<&'a mut VolatileDevice, JournalFile> {
+    let interrupted = InterruptedRefresh::find(place).unwrap().expect("there is a journal");
+    match interrupted.inspect(device, StoreFacts::from(IDENTITY)).unwrap() {
         State::Resumable(found) => *found,
         state => panic!("{state:?}"),
     }
@@ -106,8 +109,8 @@ fn a_second_cut_while_going_on_keeps_everything_and_a_third_run_ends_it() {
         device.spoil((3 * CHUNK + 4096) / 512);
         power.cut_after(cut_after);
         let mut cuts = 1;
-        while let Some(interrupted) = Interrupted::find(&place).unwrap() {
-            let looked = interrupted.look(&mut device, Known::from(IDENTITY));
+        while let Some(interrupted) = InterruptedRefresh::find(&place).unwrap() {
+            let looked = interrupted.inspect(&mut device, StoreFacts::from(IDENTITY));
             let ended = match looked {
                 Ok(State::Resumable(found)) => {
                     RefreshSession::resume(*found).and_then(|session| session.run(true, |_| false))
@@ -121,8 +124,8 @@ fn a_second_cut_while_going_on_keeps_everything_and_a_third_run_ends_it() {
             match ended {
                 Ok(outcome) if matches!(outcome.end, End::Complete) => break,
                 Ok(_) | Err(_) if power.is_off() => {
-                    device.come_back(if cut_after % 2 == 0 { Cut::Killed } else { Cut::PowerLost });
-                    power.on();
+                    device.restore_power(if cut_after % 2 == 0 { Cut::Killed } else { Cut::PowerLost });
+                    power.switch_on();
                     cuts += 1;
                 }
                 ended => panic!("cut after {cut_after} calls: {ended:?}"),
@@ -134,10 +137,10 @@ fn a_second_cut_while_going_on_keeps_everything_and_a_third_run_ends_it() {
         let mut kept = Vec::new();
         for name in names(folder.path()) {
             let mut file = File::open(folder.path().join(&name)).unwrap();
-            for piece in saved(&mut file).unwrap() {
+            for piece in scan_saved_pieces(&mut file).unwrap() {
                 let mut bytes = Vec::new();
-                piece.take_out(&mut file, &mut bytes).unwrap();
-                kept.push((piece.place.start, bytes));
+                piece.extract(&mut file, &mut bytes).unwrap();
+                kept.push((piece.range.start, bytes));
             }
         }
         for (start, byte) in [(2 * CHUNK as u64 + 512, 9), (3 * CHUNK as u64 + 1024, 8)] {
@@ -175,8 +178,8 @@ fn what_was_kept_before_stays_as_it_is() {
 
 /// What is said of what lies in the place of a journal; nothing may have been touched.
 #[track_caller]
-fn refusal(place: &JournalPlace) -> String {
-    let error = Interrupted::find(place).unwrap_err();
+fn refusal(place: &JournalPaths) -> String {
+    let error = InterruptedRefresh::find(place).unwrap_err();
     assert!(matches!(error, RefreshError::NotOurs { .. }) && error.is_refusal(), "{error}");
     let (_, mut device, _) = drive(2);
     let begun = RefreshSession::begin(&mut device, place, &task(2 * CHUNK));
@@ -222,7 +225,7 @@ fn a_journal_that_somebody_else_can_have_written_is_not_believed() {
         assert!(refusal(&place).contains("others than its owner"));
     }
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-    assert!(Interrupted::find(&place).unwrap().is_some(), "it is our own now");
+    assert!(InterruptedRefresh::find(&place).unwrap().is_some(), "it is our own now");
 
     File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
     assert!(refusal(&place).contains("longer than any journal"));
@@ -241,8 +244,8 @@ fn a_journal_of_another_user_is_left_to_its_owner() {
     let before = fs::read(&path).unwrap();
     chown(folder.path(), Some(65534), Some(65534)).unwrap();
     chown(&path, Some(65534), Some(65534)).unwrap();
-    let why = refusal(&place(folder.path()));
-    assert!(why.contains("belongs to user 65534") && why.contains("runs as user 0"), "{why}");
+    let reason = refusal(&place(folder.path()));
+    assert!(reason.contains("belongs to user 65534") && reason.contains("runs as user 0"), "{reason}");
     assert!(fs::read(&path).unwrap() == before);
     // That one, where root has left a journal: it cannot even be opened.
     chown(&path, Some(0), Some(0)).unwrap();
@@ -257,8 +260,8 @@ fn a_journal_of_another_user_is_left_to_its_owner() {
             refusal(&place)
         }
     });
-    let why = ran.join().unwrap();
-    assert!(why.contains("belongs to user 0") && why.contains("runs as user 65534"), "{why}");
+    let reason = ran.join().unwrap();
+    assert!(reason.contains("belongs to user 0") && reason.contains("runs as user 65534"), "{reason}");
     assert!(fs::read(&path).unwrap() == before);
 }
 
@@ -269,11 +272,11 @@ fn a_journal_that_was_damaged_while_it_was_needed_is_kept() {
     let mut content = fs::read(&path).unwrap();
     content[..BLOCK].fill(0);
     fs::write(&path, &content).unwrap();
-    let error = Interrupted::find(&place).unwrap_err();
+    let error = InterruptedRefresh::find(&place).unwrap_err();
     assert!(matches!(error, RefreshError::Damaged(_)) && path.exists(), "{error}");
     // One that was cut off while it began is not needed.
     fs::write(&path, vec![0; 3 * BLOCK]).unwrap();
-    assert!(Interrupted::find(&place).unwrap().is_none() && !path.exists());
+    assert!(InterruptedRefresh::find(&place).unwrap().is_none() && !path.exists());
 }
 
 #[test]
@@ -303,15 +306,15 @@ fn a_journal_that_names_no_witnesses_is_not_believed() {
     let head = forged.encode();
     content[..head.len()].copy_from_slice(&head);
     fs::write(place.path(), &content).unwrap();
-    let interrupted = Interrupted::find(&place).unwrap().unwrap();
-    let error = interrupted.look(&mut device, Known::from(IDENTITY)).unwrap_err();
+    let interrupted = InterruptedRefresh::find(&place).unwrap().unwrap();
+    let error = interrupted.inspect(&mut device, StoreFacts::from(IDENTITY)).unwrap_err();
     assert!(matches!(error, RefreshError::OtherWitnesses), "{error}");
     assert!(device.content() == truth && place.path().exists());
 }
 
 /// A store that somebody wants after so many questions.
 struct Asked {
-    device: Volatile,
+    device: VolatileDevice,
     questions: u32,
     reads: u32,
 }
@@ -338,13 +341,13 @@ impl BlockStore for Asked {
         self.device.flush()
     }
 
-    fn claim(&mut self) -> Claim {
+    fn lease_state(&mut self) -> LeaseState {
         match self.questions.checked_sub(1) {
             Some(left) => {
                 self.questions = left;
-                Claim::Held
+                LeaseState::Active
             }
-            None => Claim::Wanted,
+            None => LeaseState::BreakRequested,
         }
     }
 }
@@ -357,7 +360,7 @@ fn whoever_waits_is_let_in_in_the_middle_of_a_long_read() {
     let mut truth = vec![0; 64 << 20];
     Xoshiro256PlusPlus::seed_from_u64(4).fill_bytes(&mut truth);
     for questions in 0..4 {
-        let device = Volatile::new(truth.clone(), 512, 1, &Power::default());
+        let device = VolatileDevice::new(truth.clone(), 512, 1, &Power::default());
         let mut store = Asked { device, questions, reads: 0 };
         let task = Task {
             identity: IDENTITY.to_owned(),

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use likenew_core::powercut::{End, Power, Volatile};
+use likenew_core::powercut::{End, Power, VolatileDevice};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::rig::content;
 use crate::plan::Task;
 use crate::witnesses::witnesses;
-use crate::{Found, Refresh, RefreshError, Settings, saved};
+use crate::{InspectedRefresh, Refresh, RefreshError, Settings, scan_saved_pieces};
 
 const IDENTITY: &str = "a drive";
 const BYTES: usize = 2 << 20;
@@ -19,7 +19,7 @@ const FREE: Range<usize> = 0x14_0000..0x15_0000;
 
 /// A refresh that lost its power while `FREE` was in flight, and the drive as it then is.
 struct Cut {
-    device: Volatile,
+    device: VolatileDevice,
     journal: Vec<u8>,
     salvage: Vec<u8>,
     in_flight: Vec<Range<u64>>,
@@ -30,7 +30,7 @@ impl Cut {
     fn new(seed: u64) -> Option<Self> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let power = Power::default();
-        let mut device = Volatile::new(content(BYTES, &mut random), 512, seed, &power);
+        let mut device = VolatileDevice::new(content(BYTES, &mut random), 512, seed, &power);
         let task = Task {
             identity: IDENTITY.to_owned(),
             ranges: std::iter::once(0..BYTES as u64).collect(),
@@ -43,22 +43,22 @@ impl Cut {
             refresh.step().unwrap().unwrap();
         }
         drop(refresh);
-        device.come_back(End::PowerLost);
+        device.restore_power(End::PowerLost);
         let mut cut = Self { device, journal, salvage: Vec::new(), in_flight: Vec::new() };
-        let found = cut.look().unwrap();
+        let found = cut.inspect().unwrap();
         let (in_flight, torn) = (found.in_flight().collect::<Vec<_>>(), found.differences().count());
         assert!(in_flight.iter().any(|place| place.contains(&(FREE.end as u64 - 1))), "{in_flight:?}");
         cut.in_flight = in_flight;
         (torn == 0).then_some(cut)
     }
 
-    fn look(&mut self) -> Result<Found<&mut Volatile, &mut Vec<u8>>, RefreshError> {
-        Found::look(&mut self.device, &mut self.journal, IDENTITY)
+    fn inspect(&mut self) -> Result<InspectedRefresh<&mut VolatileDevice, &mut Vec<u8>>, RefreshError> {
+        InspectedRefresh::inspect(&mut self.device, &mut self.journal, IDENTITY)
     }
 
     fn finish(&mut self) -> Result<(), RefreshError> {
         let Self { device, journal, salvage, .. } = self;
-        let mut refresh = Found::look(device, journal, IDENTITY)?.go_on(salvage)?;
+        let mut refresh = InspectedRefresh::inspect(device, journal, IDENTITY)?.resume(salvage)?;
         while refresh.step()?.is_some() {}
         Ok(())
     }
@@ -91,12 +91,12 @@ fn whoever_left_a_mark_is_known_and_nothing_is_written() {
         cut.device.scribble(FREE.start + 512, &[7; 1024]);
         let error = cut.refuses();
         assert!(matches!(error, RefreshError::Changed { sectors: 1 | 2, .. }), "{error}");
-        let pieces = saved(&mut cut.journal).unwrap();
+        let pieces = scan_saved_pieces(&mut cut.journal).unwrap();
         assert_eq!(pieces.len(), 2);
-        let piece = pieces.iter().find(|piece| piece.place.contains(&(FREE.start as u64))).unwrap();
+        let piece = pieces.iter().find(|piece| piece.range.contains(&(FREE.start as u64))).unwrap();
         let mut taken = Vec::new();
-        piece.take_out(&mut cut.journal, &mut taken).unwrap();
-        assert_eq!(taken.len() as u64, piece.place.end - piece.place.start);
+        piece.extract(&mut cut.journal, &mut taken).unwrap();
+        assert_eq!(taken.len() as u64, piece.range.end - piece.range.start);
     }
 }
 
@@ -125,15 +125,15 @@ fn what_no_witness_has_seen_is_kept() {
         let before = cut.device.content().to_vec();
         cut.device.scribble(FREE.start + 512, &[7; 2048]);
         let places: Vec<_> =
-            cut.look().unwrap().differences().map(|difference| difference.place.clone()).collect();
+            cut.inspect().unwrap().differences().map(|difference| difference.range.clone()).collect();
         let start = FREE.start as u64 + 512;
         assert!(places.len() == 1 && places[0] == (start..start + 2048), "{places:?}");
         cut.finish().unwrap();
         assert!(cut.device.content() == before, "it is restored");
-        let [piece] = &saved(&mut cut.salvage).unwrap()[..] else { panic!("one piece") };
-        assert!(!piece.is_chunk && piece.place == (start..start + 2048));
+        let [piece] = &scan_saved_pieces(&mut cut.salvage).unwrap()[..] else { panic!("one piece") };
+        assert!(!piece.is_chunk && piece.range == (start..start + 2048));
         let mut taken = Vec::new();
-        piece.take_out(&mut cut.salvage, &mut taken).unwrap();
+        piece.extract(&mut cut.salvage, &mut taken).unwrap();
         assert_eq!(taken, [7; 2048]);
     }
 }
@@ -150,12 +150,15 @@ fn more_than_a_cut_tears_is_left_alone_without_the_owners_word() {
         let error = cut.refuses();
         assert!(matches!(error, RefreshError::TooMuch { .. }), "{error}");
         let Cut { device, journal, salvage, .. } = &mut cut;
-        let found = Found::look(device, journal, IDENTITY).unwrap().with_owners_word();
-        let mut refresh = found.go_on(salvage).unwrap();
+        let found = InspectedRefresh::inspect(device, journal, IDENTITY).unwrap().with_owner_confirmation();
+        let mut refresh = found.resume(salvage).unwrap();
         while refresh.step().unwrap().is_some() {}
         assert!(cut.device.content() == before);
-        let kept: u64 =
-            saved(&mut cut.salvage).unwrap().iter().map(|piece| piece.place.end - piece.place.start).sum();
+        let kept: u64 = scan_saved_pieces(&mut cut.salvage)
+            .unwrap()
+            .iter()
+            .map(|piece| piece.range.end - piece.range.start)
+            .sum();
         assert!(kept > FREE.len() as u64 / 2, "{kept}");
     }
 }
@@ -163,13 +166,13 @@ fn more_than_a_cut_tears_is_left_alone_without_the_owners_word() {
 #[test]
 fn another_drive_is_refused() {
     let mut cut = cuts().next().unwrap();
-    let mut other = Volatile::new(vec![1; BYTES], 512, 1, &Power::default());
-    let mut shorter = Volatile::new(vec![1; BYTES / 2], 512, 1, &Power::default());
+    let mut other = VolatileDevice::new(vec![1; BYTES], 512, 1, &Power::default());
+    let mut shorter = VolatileDevice::new(vec![1; BYTES / 2], 512, 1, &Power::default());
     for (device, identity) in [(&mut other, "another drive"), (&mut shorter, IDENTITY)] {
-        let error = Found::look(device, &mut cut.journal, identity).unwrap_err();
+        let error = InspectedRefresh::inspect(device, &mut cut.journal, identity).unwrap_err();
         assert!(matches!(error, RefreshError::OtherStore { .. }), "{error}");
     }
     // The same name and size: its witnesses are others.
-    let error = Found::look(&mut other, &mut cut.journal, IDENTITY).unwrap_err();
+    let error = InspectedRefresh::inspect(&mut other, &mut cut.journal, IDENTITY).unwrap_err();
     assert!(matches!(error, RefreshError::Changed { .. }), "{error}");
 }

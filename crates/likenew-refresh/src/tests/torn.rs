@@ -1,20 +1,20 @@
 //! Journals that are torn, by themselves and together with the store: what is told apart, and what is taken out of them.
 
-use likenew_core::powercut::{Power, Volatile};
+use likenew_core::powercut::{Power, VolatileDevice};
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::plan::Task;
 use crate::record::BLOCK;
-use crate::{Found, Refresh, RefreshError, Settings, saved};
+use crate::{InspectedRefresh, Refresh, RefreshError, Settings, scan_saved_pieces};
 
 const CHUNK: usize = 16 << 10;
 
 /// A refresh that was dropped with two chunks in flight, the newer one in slot 0.
-fn dropped() -> (Vec<u8>, Volatile, Vec<u8>) {
+fn dropped() -> (Vec<u8>, VolatileDevice, Vec<u8>) {
     let mut truth = vec![0; 8 * CHUNK];
     Xoshiro256PlusPlus::seed_from_u64(4).fill_bytes(&mut truth);
-    let mut device = Volatile::new(truth.clone(), 512, 1, &Power::default());
+    let mut device = VolatileDevice::new(truth.clone(), 512, 1, &Power::default());
     let mut journal = Vec::new();
     let task = Task {
         ranges: std::iter::once(0..truth.len() as u64).collect(),
@@ -32,8 +32,8 @@ fn dropped() -> (Vec<u8>, Volatile, Vec<u8>) {
 /// Where the parts of these journals are.
 const SLOTS: [usize; 2] = [BLOCK, 2 * BLOCK + CHUNK];
 
-fn finish(device: &mut Volatile, journal: &mut Vec<u8>) -> Result<u64, RefreshError> {
-    let mut refresh = Found::look(device, journal, "")?.go_on(&mut Vec::new())?;
+fn finish(device: &mut VolatileDevice, journal: &mut Vec<u8>) -> Result<u64, RefreshError> {
+    let mut refresh = InspectedRefresh::inspect(device, journal, "")?.resume(&mut Vec::new())?;
     while refresh.step()?.is_some() {}
     Ok(refresh.progress().written_bytes / CHUNK as u64)
 }
@@ -44,7 +44,7 @@ fn a_slot_that_was_being_written_is_of_no_account() {
     for (from, to) in [(BLOCK + 700, BLOCK + CHUNK), (0, BLOCK), (0, BLOCK + CHUNK)] {
         let (truth, mut device, mut journal) = dropped();
         journal[SLOTS[0] + from..SLOTS[0] + to].fill(0);
-        let found = Found::look(&mut device, &mut journal, "").unwrap();
+        let found = InspectedRefresh::inspect(&mut device, &mut journal, "").unwrap();
         assert_eq!((found.in_flight().count(), found.differences().count()), (1, 0));
         assert_eq!(finish(&mut device, &mut journal).unwrap(), 1 + 5);
         assert!(device.content() == truth);
@@ -84,9 +84,9 @@ fn chunks_are_found_where_nothing_else_is_whole() {
     assert!(matches!(error, RefreshError::NoJournal(_)), "{error}");
     assert!(error.to_string().contains("taken out"), "{error}");
     journal.truncate(SLOTS[1] + BLOCK + CHUNK - 1);
-    let [piece] = &saved(&mut journal).unwrap()[..] else { panic!("the other one is cut off") };
-    assert_eq!((piece.place.clone(), piece.is_chunk), (3 * CHUNK as u64..4 * CHUNK as u64, true));
+    let [piece] = &scan_saved_pieces(&mut journal).unwrap()[..] else { panic!("the other one is cut off") };
+    assert_eq!((piece.range.clone(), piece.is_chunk), (3 * CHUNK as u64..4 * CHUNK as u64, true));
     let mut taken = Vec::new();
-    piece.take_out(&mut journal, &mut taken).unwrap();
+    piece.extract(&mut journal, &mut taken).unwrap();
     assert!(taken == truth[3 * CHUNK..4 * CHUNK]);
 }

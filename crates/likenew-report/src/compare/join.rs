@@ -26,7 +26,7 @@ pub(super) fn join(tables: &[(String, &[Row])]) -> Option<Grid> {
     if tables.len() < 2 {
         return None;
     }
-    let join = Join::of(tables)?;
+    let join = Join::new(tables)?;
     let in_all = |(key, _): &&(String, &Row)| join.tables.iter().all(|(_, rows)| rows.contains_key(key));
     let common = join.order.iter().filter(in_all).count();
     let shortest = tables.iter().map(|(_, rows)| rows.len()).min()?;
@@ -34,7 +34,7 @@ pub(super) fn join(tables: &[(String, &[Row])]) -> Option<Grid> {
 }
 
 impl<'a> Join<'a> {
-    fn of(tables: &'a [(String, &'a [Row])]) -> Option<Self> {
+    fn new(tables: &'a [(String, &'a [Row])]) -> Option<Self> {
         let rows: Vec<&[Row]> = tables.iter().map(|(_, rows)| *rows).collect();
         let columns = Column::all(rows.iter().copied().flatten());
         let identity = identity(&columns, &rows)?;
@@ -51,9 +51,9 @@ impl<'a> Join<'a> {
         let mut grid = Grid { headings: Vec::new(), rows: vec![Vec::new(); self.order.len()] };
         for (group, column) in self.columns.iter().enumerate() {
             let identity = self.identity.contains(&group);
-            let heading = |text: &str, of: Option<String>| Heading {
+            let heading = |text: &str, document: Option<String>| Heading {
                 text: text.to_owned(),
-                of,
+                document,
                 number: column.number,
                 identity,
                 group,
@@ -120,7 +120,8 @@ mod tests {
         for Case { name, a, b, headings, rows } in joins.cases {
             let grid = join(&[("A".into(), &a), ("B".into(), &b)]);
             let (found_headings, found_rows) = grid.map_or((None, None), |grid| {
-                let headings = grid.headings.into_iter().map(|heading| (heading.text, heading.of)).collect();
+                let headings =
+                    grid.headings.into_iter().map(|heading| (heading.text, heading.document)).collect();
                 (Some(headings), Some(grid.rows))
             });
             assert_eq!(found_headings, headings, "{name}");

@@ -14,12 +14,12 @@ pub(crate) struct Picture {
     /// The lowest and highest value of all heat maps that are read side by side, so that equal shades mean equal values.
     pub(crate) range: Option<[f64; 2]>,
     /// Whether the first map and the ratio to it say the same: a terminal has no room for all three.
-    pub(crate) implied: bool,
+    pub(crate) axis_implied: bool,
 }
 
 /// The pictures of all series of one name, each with the name of its document.
-pub(super) fn together(all: Vec<(String, Series)>, several: bool) -> Vec<Picture> {
-    let plain = |series: Series| Picture { series, range: None, implied: false };
+pub(super) fn joined_pictures(all: Vec<(String, Series)>, several: bool) -> Vec<Picture> {
+    let plain = |series: Series| Picture { series, range: None, axis_implied: false };
     if !several {
         return all.into_iter().map(|(_, series)| plain(series)).collect();
     }
@@ -30,7 +30,7 @@ pub(super) fn together(all: Vec<(String, Series)>, several: bool) -> Vec<Picture
     if agreed {
         return vec![plain(overlay(all))];
     }
-    all.into_iter().map(|(of, series)| plain(named(&of, series))).collect()
+    all.into_iter().map(|(of, series)| plain(with_label(&of, series))).collect()
 }
 
 /// Whether two series can share axes.
@@ -41,8 +41,8 @@ fn agree(one: &Series, other: &Series) -> bool {
         && one.categories.is_empty() == other.categories.is_empty()
 }
 
-fn named(of: &str, series: Series) -> Series {
-    Series { title: format!("{} · {of}", series.title), ..series }
+fn with_label(document: &str, series: Series) -> Series {
+    Series { title: format!("{} · {document}", series.title), ..series }
 }
 
 /// One series with the lines of all, each named after its document. Categories are united by their names.
@@ -89,8 +89,12 @@ fn heat_maps(all: Vec<(String, Series)>) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for (index, (of, series)) in all.iter().enumerate() {
         let ratio = (index > 0).then(|| ratio(&all[0], &all[index])).flatten();
-        pictures.push(Picture { series: named(of, series.clone()), range, implied: ratio.is_some() });
-        pictures.extend(ratio.map(|series| Picture { series, range: None, implied: false }));
+        pictures.push(Picture {
+            series: with_label(of, series.clone()),
+            range,
+            axis_implied: ratio.is_some(),
+        });
+        pictures.extend(ratio.map(|series| Picture { series, range: None, axis_implied: false }));
     }
     pictures
 }
@@ -119,7 +123,7 @@ fn ratio((first_of, first): &(String, Series), (of, other): &(String, Series)) -
         .rows(&other.rows)
         .categories(&other.categories)
         .lines(other.lines.iter().map(line));
-    (values(&series).count() > 0).then(|| named(&quotient, series))
+    (values(&series).count() > 0).then(|| with_label(&quotient, series))
 }
 
 /// What tells a column of a heat map from the others, in any document.
@@ -152,12 +156,15 @@ mod tests {
             &[("8", 1.0, 25.0), ("1", 0.0, 7.0), ("1", 1.0, 200.0), ("9", 0.0, 1.0)],
             &["1 MiB", "4 KiB"],
         );
-        let pictures = together(vec![("a".into(), one), ("b".into(), two)], true);
+        let pictures = joined_pictures(vec![("a".into(), one), ("b".into(), two)], true);
         let titles: Vec<&str> = pictures.iter().map(|picture| picture.series.title.as_str()).collect();
         assert_eq!(titles, ["Map · a", "Map · b", "Map · b ÷ a"]);
         assert_eq!(pictures[0].range, Some([0.0, 200.0]));
         assert_eq!(pictures[0].range, pictures[1].range);
-        assert_eq!(pictures.iter().map(|picture| picture.implied).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(
+            pictures.iter().map(|picture| picture.axis_implied).collect::<Vec<_>>(),
+            [false, true, false]
+        );
         let ratio = &pictures[2];
         assert_eq!(ratio.series.y.unit, "×");
         assert_eq!(ratio.series.categories, ["1 MiB", "4 KiB"]);
@@ -169,8 +176,8 @@ mod tests {
     #[test]
     fn maps_without_a_common_cell_have_no_ratio() {
         let (one, two) = (map(&[("1", 0.0, 5.0)], &["4 KiB"]), map(&[("1", 0.0, 5.0)], &["8 KiB"]));
-        assert_eq!(together(vec![("a".into(), one.clone()), ("b".into(), two)], true).len(), 2);
-        assert_eq!(together(vec![("a".into(), one.clone())], true)[0].series.title, "Map · a");
-        assert_eq!(together(vec![("a".into(), one)], false)[0].series.title, "Map");
+        assert_eq!(joined_pictures(vec![("a".into(), one.clone()), ("b".into(), two)], true).len(), 2);
+        assert_eq!(joined_pictures(vec![("a".into(), one.clone())], true)[0].series.title, "Map · a");
+        assert_eq!(joined_pictures(vec![("a".into(), one)], false)[0].series.title, "Map");
     }
 }

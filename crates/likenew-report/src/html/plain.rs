@@ -5,20 +5,20 @@ use maud::{Markup, PreEscaped, html};
 use crate::compare::{Group, groups};
 use crate::document::Document;
 use crate::grid::{Grid, Heading};
-use crate::labelled::Labelled;
-use crate::sentence::{Mood, about, estimate_words, mood, standing_word};
+use crate::labelled_document::LabelledDocument;
 use crate::unit::clean;
+use crate::wording::{Severity, estimate_words, run_details, severity, standing_word};
 
 const STYLE: &str = include_str!("plain.css");
 /// Cells of more letters than this go on over several lines.
 const LONG: usize = 48;
 
 /// What stands in the body of a page, with its style.
-pub(super) fn body(documents: &[Labelled]) -> String {
+pub(super) fn body(documents: &[LabelledDocument]) -> String {
     markup(documents).into_string()
 }
 
-fn markup(documents: &[Labelled]) -> Markup {
+fn markup(documents: &[LabelledDocument]) -> Markup {
     let groups = groups(documents);
     html! {
         style { (PreEscaped(STYLE)) }
@@ -37,7 +37,7 @@ fn section(group: &Group<'_>) -> Markup {
         @for (member, name) in group.members.iter().zip(&group.names) {
             @if group.members.len() > 1 { h2 { (title(name, &clean(&member.label))) } }
             (verdicts(&member.document))
-            div class="about" { @for sentence in about(&member.document) { p { (sentence) } } }
+            div class="about" { @for sentence in run_details(&member.document) { p { (sentence) } } }
         }
         @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
         @if charts > 0 {
@@ -55,12 +55,12 @@ fn verdicts(document: &Document) -> Markup {
         @for verdict in &document.verdicts {
             article {
                 h3 { (clean(&verdict.claim)) }
-                p class={ "standing " (class(mood(verdict))) } {
+                p class={ "standing " (class(severity(verdict))) } {
                     (standing_word(verdict))
                     @if let Some(estimate) = &verdict.estimate { ": " (estimate_words(estimate)) }
                 }
                 ul {
-                    @for sentence in &verdict.because { li { (clean(sentence)) } }
+                    @for sentence in &verdict.evidence { li { (clean(sentence)) } }
                     @for sentence in &verdict.caveats { li { "Caveat: " (clean(sentence)) } }
                 }
             }
@@ -68,11 +68,11 @@ fn verdicts(document: &Document) -> Markup {
     }
 }
 
-fn class(mood: Mood) -> &'static str {
+fn class(mood: Severity) -> &'static str {
     match mood {
-        Mood::Good => "good",
-        Mood::Bad => "bad",
-        Mood::Doubtful => "doubtful",
+        Severity::Good => "good",
+        Severity::Bad => "bad",
+        Severity::Doubtful => "doubtful",
     }
 }
 
@@ -87,7 +87,7 @@ fn table(grid: &Grid) -> Markup {
                 table {
                     thead { tr { @for heading in &grid.headings {
                         th scope="col" class=[class(heading)] {
-                            (heading.text) @if let Some(of) = &heading.of { "\n" (of) }
+                            (heading.text) @if let Some(of) = &heading.document { "\n" (of) }
                         }
                     } } }
                     tbody { @for row in &grid.rows {

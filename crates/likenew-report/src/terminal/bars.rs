@@ -20,7 +20,7 @@ struct Bar {
 impl Page {
     /// One bar a point, by category, then line.
     pub(super) fn bars(&self, series: &Series) -> String {
-        let unit = Unit::of(&series.y.unit);
+        let unit = Unit::parse(&series.y.unit);
         let bars = in_order(series);
         let names: Vec<String> = series.lines.iter().map(|line| clean(&line.name)).collect();
         let name_width = if names.len() > 1 { widest(&names) + 1 } else { 0 };
@@ -38,8 +38,8 @@ impl Page {
             let name = if name_width > 0 { &names[bar.line] } else { "" };
             text += &format!(
                 "{} {}{} {}\n",
-                padded(category, category_width),
-                padded(name, name_width),
+                pad(category, category_width),
+                pad(name, name_width),
                 self.paint.line(bar.line, &blocks(bar.value / highest, length)),
                 values[index]
             );
@@ -49,7 +49,7 @@ impl Page {
 }
 
 fn in_order(series: &Series) -> Vec<Bar> {
-    let unit = Unit::of(&series.x.unit);
+    let unit = Unit::parse(&series.x.unit);
     let category = |x: f64| match series.categories.get(x as usize) {
         Some(category) => clean(category),
         None => unit.spell(x),
@@ -79,7 +79,7 @@ pub(super) fn widest(texts: &[String]) -> usize {
 }
 
 /// `text` in exactly `width` columns, shortened with an ellipsis where it is longer.
-pub(super) fn padded(text: &str, width: usize) -> String {
+pub(super) fn pad(text: &str, width: usize) -> String {
     let mut out = text.to_owned();
     if out.width() > width {
         out.clear();

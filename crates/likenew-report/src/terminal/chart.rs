@@ -32,10 +32,10 @@ fn with_own_marks(series: &Series, line: usize) -> Series {
 impl Page {
     /// A series under its title. Bands are left to the page: between dots they would hide the line.
     pub(super) fn picture(&self, picture: &Picture) -> String {
-        let (series, left_out) = drawable(&picture.series);
+        let (series, skips) = drawable(&picture.series);
         let mut text = self.title(&series.title);
-        if left_out > 0 {
-            text += &format!("{}\n", self.paint.faint(&format!("points beyond 10³⁰ left out: {left_out}")));
+        if skips > 0 {
+            text += &format!("{}\n", self.paint.faint(&format!("points beyond 10³⁰ left out: {skips}")));
         }
         if series.lines.iter().all(|line| line.points.is_empty()) {
             return text + &self.paint.faint("nothing to draw") + "\n";
@@ -89,7 +89,7 @@ impl Page {
         if series.marks.is_empty() {
             return String::new();
         }
-        let unit = Unit::of(&series.x.unit);
+        let unit = Unit::parse(&series.x.unit);
         let place = |x: f64| match series.categories.get(x as usize) {
             Some(category) if x >= 0.0 => category.clone(),
             _ => format!("{} {}", series.x.label, unit.spell(x)),
@@ -113,6 +113,6 @@ fn drawable(series: &Series) -> (Series, usize) {
         line.points.retain(|point| point.iter().all(|value| is_drawable(*value)));
     }
     series.marks.retain(|mark| is_drawable(mark.x));
-    let left_out = before - count(&series);
-    (series, left_out)
+    let skips = before - count(&series);
+    (series, skips)
 }

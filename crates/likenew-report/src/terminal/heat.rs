@@ -4,7 +4,7 @@ use likenew_core::verdict::{Line, Series};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use super::bars::{padded, widest};
+use super::bars::{pad, widest};
 use super::shades::Shades;
 use crate::column::MISSING;
 use crate::unit::{Unit, clean};
@@ -28,10 +28,10 @@ struct Matrix {
 impl Page {
     /// The cells below the names of their columns, in parts where they are wider than the terminal.
     pub(super) fn heat_map(&self, series: &Series, range: Option<[f64; 2]>) -> String {
-        let matrix = Matrix::of(series);
-        let unit = Unit::of(&series.y.unit);
+        let matrix = Matrix::from_series(series);
+        let unit = Unit::parse(&series.y.unit);
         let values = matrix.rows.iter().flat_map(|(_, cells)| cells.iter().flatten().copied());
-        let shades = Shades::of(values, range, &series.y);
+        let shades = Shades::for_values(values, range, &series.y);
 
         let number = |value: Option<f64>| {
             value.map_or_else(|| MISSING.to_owned(), |value| unit.spell_below_heading(value))
@@ -56,7 +56,7 @@ impl Page {
             }
             text.push('\n');
             for (name, cells) in matrix.rows.iter().take(ROWS_MAX) {
-                text += &self.paint.faint(&padded(name, name_width));
+                text += &self.paint.faint(&pad(name, name_width));
                 for column in columns {
                     text += &" ".repeat(GAP);
                     text += &self.cell(cells[*column], &number(cells[*column]), &shades, cell_width);
@@ -76,9 +76,9 @@ impl Page {
 
     fn dimensions(&self, series: &Series) -> String {
         let parts = [("rows", &series.rows), ("columns", &series.x.label), ("cells", &series.y.label)];
-        let said = parts.iter().filter(|(_, label)| !label.is_empty());
-        let said: Vec<String> = said.map(|(what, label)| format!("{what}: {}", clean(label))).collect();
-        said.join(" · ")
+        let message = parts.iter().filter(|(_, label)| !label.is_empty());
+        let message: Vec<String> = message.map(|(what, label)| format!("{what}: {}", clean(label))).collect();
+        message.join(" · ")
     }
 
     /// Which values each shade stands for, in as many lines as it takes.
@@ -114,8 +114,8 @@ impl Page {
 }
 
 impl Matrix {
-    fn of(series: &Series) -> Self {
-        let unit = Unit::of(&series.x.unit);
+    fn from_series(series: &Series) -> Self {
+        let unit = Unit::parse(&series.x.unit);
         let mut places: Vec<f64> = (0..series.categories.len()).map(|place| place as f64).collect();
         places.extend(series.lines.iter().flat_map(|line| line.points.iter().map(|[x, _]| *x)));
         places.sort_by(f64::total_cmp);
@@ -139,7 +139,7 @@ impl Matrix {
 /// `text` at the right end of `width` columns, shortened where it is longer.
 fn flush_right(text: &str, width: usize) -> String {
     if text.width() > width {
-        padded(text, width)
+        pad(text, width)
     } else {
         format!("{}{text}", " ".repeat(width - text.width()))
     }

@@ -96,15 +96,15 @@ impl Plot<'_> {
             let cell = &buffer[(column, row)];
             let line = if let Color::Indexed(line) = cell.fg { Some(usize::from(line)) } else { None };
             if line != run.0 {
-                text += &self.painted(&run);
+                text += &self.paint(&run);
                 run = (line, String::new());
             }
             run.1.push_str(if cell.symbol() == "\u{2800}" { " " } else { cell.symbol() });
         }
-        text + &self.painted(&run)
+        text + &self.paint(&run)
     }
 
-    fn painted(&self, (line, text): &(Option<usize>, String)) -> String {
+    fn paint(&self, (line, text): &(Option<usize>, String)) -> String {
         line.map_or_else(|| text.clone(), |line| self.paint.line(line, text))
     }
 

@@ -44,8 +44,12 @@ pub(super) struct Shades {
 
 impl Shades {
     /// Four equal parts of the values, or of `range` where other maps share it; ratios have fixed ones.
-    pub(super) fn of(values: impl Iterator<Item = f64>, range: Option<[f64; 2]>, axis: &Axis) -> Self {
-        let unit = Unit::of(&axis.unit);
+    pub(super) fn for_values(
+        values: impl Iterator<Item = f64>,
+        range: Option<[f64; 2]>,
+        axis: &Axis,
+    ) -> Self {
+        let unit = Unit::parse(&axis.unit);
         let [low, high] = range.unwrap_or_else(|| {
             values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
                 [low.min(value), high.max(value)]
@@ -92,7 +96,7 @@ mod tests {
     use super::*;
 
     fn meanings(values: &[f64], axis: Axis) -> Vec<String> {
-        Shades::of(values.iter().copied(), None, &axis).legend().map(|(_, meaning)| meaning).collect()
+        Shades::for_values(values.iter().copied(), None, &axis).legend().map(|(_, meaning)| meaning).collect()
     }
 
     #[test]
@@ -114,10 +118,10 @@ mod tests {
 
     #[test]
     fn a_value_has_the_shade_whose_words_it_keeps() {
-        let shades = Shades::of([0.0, 4.0].into_iter(), None, &Axis::new("", ""));
+        let shades = Shades::for_values([0.0, 4.0].into_iter(), None, &Axis::new("", ""));
         let blocks = [0.0, 0.99, 1.0, 3.0, 4.0].map(|value| shades.shade(value).blocks);
         assert_eq!(blocks, ["░░", "░░", "▒▒", "██", "██"]);
-        let shades = Shades::of([1.0].into_iter(), None, &Axis::new("", "×").logarithmic());
+        let shades = Shades::for_values([1.0].into_iter(), None, &Axis::new("", "×").logarithmic());
         let blocks = [0.4, 0.5, 1.0, 1.2, 2.0].map(|value| shades.shade(value).blocks);
         assert_eq!(blocks, ["▼▼", "▼ ", "· ", "▲ ", "▲▲"]);
         assert_eq!(shades.legend().last().unwrap().1, "2.00× or more");

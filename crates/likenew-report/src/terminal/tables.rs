@@ -31,8 +31,10 @@ impl Page {
         let set: Vec<String> = parts.iter().map(|part| self.set(&grid.headings, rows, part)).collect();
         text += &set.join("\n");
         if !whole {
-            text += &self
-                .faint_lines(&left_out(grid.rows.len() - ROWS_FIRST, grid.headings.len() - parts[0].len()));
+            text += &self.faint_lines(&omitted_columns(
+                grid.rows.len() - ROWS_FIRST,
+                grid.headings.len() - parts[0].len(),
+            ));
         }
         text
     }
@@ -57,7 +59,7 @@ impl Page {
 }
 
 /// How much of a table is not shown, and where it is.
-fn left_out(rows: usize, columns: usize) -> String {
+fn omitted_columns(rows: usize, columns: usize) -> String {
     let columns = match columns {
         0 => String::new(),
         1 => " and 1 more column".into(),
@@ -76,7 +78,7 @@ fn heading_lines(heading: &Heading) -> Vec<String> {
             _ => lines.push(word.to_owned()),
         }
     }
-    lines.extend(heading.of.clone());
+    lines.extend(heading.document.clone());
     lines
 }
 

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::*;
 use crate::document::Document;
 use crate::fixtures;
-use crate::labelled::label_all;
+use crate::labelled_document::label_all;
 
 mod pictures;
 
@@ -41,7 +41,7 @@ fn one_document_at_80_columns() {
     insta::assert_snapshot!(shown(vec![small("sim:x25m", 1.0)], 80), @r"
     Sequential writing is steady from pass to pass.
       holds: 77.2 MB/s (76.4 to 77.9 MB/s)
-      because  Five passes of SEQ1M Q8T1 write lie within 1.6 percent of their
+      evidence Five passes of SEQ1M Q8T1 write lie within 1.6 percent of their
                median, and none of them had a pause of more than 50 ms.
       caveat   Data was incompressible; a drive that compresses may show more on
                other data.
@@ -86,7 +86,7 @@ fn two_documents_at_40_columns() {
     Sequential writing is steady from pass
     to pass.
       holds: 77.2 MB/s (76.4 to 77.9 MB/s)
-      because  Five passes of SEQ1M Q8T1
+      evidence Five passes of SEQ1M Q8T1
                write lie within 1.6 percent
                of their median, and none of
                them had a pause of more than
@@ -108,7 +108,7 @@ fn two_documents_at_40_columns() {
     The drive writes at 25 percent of its
     new speed.
       problem found: 25.0% (24.6% to 25.5%)
-      because  Every one of the four tests
+      evidence Every one of the four tests
                writes slower than when new,
                by the same share.
                Reading is as fast as when
@@ -289,8 +289,10 @@ fn a_hostile_document_cannot_steer_the_terminal() {
     document.procedure = steer.into();
     document.target.caveats = vec![steer.into()];
     document.target.facts = vec![(steer.into(), steer.into())];
-    document.verdicts[0] =
-        Verdict::new(steer, Standing::Holds).because(steer).caveat(steer).estimate(1.0, 0.0, 2.0, steer);
+    document.verdicts[0] = Verdict::new(steer, Standing::Holds)
+        .with_evidence(steer)
+        .caveat(steer)
+        .estimate(1.0, 0.0, 2.0, steer);
     document.tables.insert(steer.into(), vec![[(steer.to_owned(), json!(steer))].into_iter().collect()]);
     let series = document.series.get_mut("files").unwrap();
     series.title = steer.into();
@@ -305,7 +307,7 @@ fn a_hostile_document_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn nothing_to_show_is_said() {
+fn nothing_to_show_is_reported() {
     let mut document = fixtures::empty("nop");
     document.tables.insert("stalls".into(), Vec::new());
     document.series.insert("seconds".into(), Series { lines: Vec::new(), ..knee(1.0) });

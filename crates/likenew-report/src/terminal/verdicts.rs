@@ -4,8 +4,8 @@ use likenew_core::verdict::Verdict;
 
 use super::Page;
 use crate::document::Document;
-use crate::sentence::{Mood, about, estimate_words, mood, standing_word};
 use crate::unit::clean;
+use crate::wording::{Severity, estimate_words, run_details, severity, standing_word};
 
 /// Width of the words before evidence and doubt.
 const HEAD: usize = 11;
@@ -36,7 +36,7 @@ impl Page {
                 if index == 0 { line.replacen(word, &painted, 1) } else { line.clone() }
             }),
         );
-        for (head, sentences) in [("because", &verdict.because), ("caveat", &verdict.caveats)] {
+        for (head, sentences) in [("evidence", &verdict.evidence), ("caveat", &verdict.caveats)] {
             for (index, sentence) in sentences.iter().enumerate() {
                 let head = if index == 0 { head } else { "" };
                 let wrapped = self.wrap(&clean(sentence), &format!("  {head:<9}"), HEAD);
@@ -49,16 +49,16 @@ impl Page {
     }
 
     fn standing(&self, verdict: &Verdict, word: &str) -> String {
-        match mood(verdict) {
-            Mood::Good => self.paint.good(word),
-            Mood::Bad => self.paint.bad(word),
-            Mood::Doubtful => self.paint.doubtful(word),
+        match severity(verdict) {
+            Severity::Good => self.paint.good(word),
+            Severity::Bad => self.paint.bad(word),
+            Severity::Doubtful => self.paint.doubtful(word),
         }
     }
 
     /// What was measured, with what, and what limits the trust in it.
-    pub(super) fn about(&self, document: &Document) -> String {
-        let sentences = about(document);
+    pub(super) fn run_details(&self, document: &Document) -> String {
+        let sentences = run_details(document);
         let wrapped = sentences.iter().flat_map(|sentence| self.wrap(sentence, "", 2));
         wrapped.map(|line| format!("{}\n", self.paint.faint(&line))).collect()
     }

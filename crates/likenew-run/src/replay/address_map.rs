@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use likenew_core::io::Op;
-use likenew_core::recorded::{Fit, Recorded};
+use likenew_core::replay_spec::{Fit, ReplaySpec};
 use likenew_core::target::Geometry;
 
 /// Longer discards are split: one is counted by 32 bits.
@@ -28,15 +28,15 @@ pub(crate) struct Spot {
 }
 
 impl AddressMap {
-    pub(crate) fn new(recorded: &Recorded, geometry: &Geometry) -> Self {
-        let region = recorded.region.resolve(geometry.capacity, geometry.block);
+    pub(crate) fn new(replay_spec: &ReplaySpec, geometry: &Geometry) -> Self {
+        let region = replay_spec.region.resolve(geometry.capacity, geometry.block);
         Self {
             region: region.expect("a workload is checked before it runs"),
             block: geometry.block.into(),
             boundary: geometry.boundary.unwrap_or(u64::MAX),
-            length_max: recorded.length_max,
-            fit: recorded.fit,
-            extent: recorded.extent,
+            length_max: replay_spec.length_max,
+            fit: replay_spec.fit,
+            extent: replay_spec.extent,
         }
     }
 
@@ -52,7 +52,7 @@ impl AddressMap {
         let size = self.region.end - self.region.start;
         let offset = match self.fit {
             Fit::Modulo => offset % size,
-            Fit::Scale => self.scaled(offset, size),
+            Fit::Scale => self.scale(offset, size),
         };
         let start = offset - offset % self.block;
         let end = (offset.saturating_add(length)).max(start + 1).checked_next_multiple_of(self.block);
@@ -61,7 +61,7 @@ impl AddressMap {
         Spot { offset: self.region.start + start.min(size - length), length }
     }
 
-    fn scaled(&self, offset: u64, size: u64) -> u64 {
+    fn scale(&self, offset: u64, size: u64) -> u64 {
         if size <= Fit::ZONE {
             return offset % size;
         }

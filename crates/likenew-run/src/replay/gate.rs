@@ -18,21 +18,21 @@ pub(crate) struct Gate {
     entries: Vec<Entry>,
     free: Vec<u32>,
     /// Ended there, and in flight here.
-    awaited: usize,
+    blocking_count: usize,
     /// The latest end there, and the latest end here, of what had ended.
-    there: Nanos,
-    here: Nanos,
+    recording_end: Nanos,
+    replay_end: Nanos,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    ended_there: bool,
-    ended_here: Option<Nanos>,
+    ended_in_recording: bool,
+    ended_in_replay: Option<Nanos>,
 }
 
 /// An open gate: since when it would be, and how much later the I/O left there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Opening {
+pub(crate) struct GateOpening {
     pub(crate) since: Nanos,
     pub(crate) think: Nanos,
 }
@@ -43,41 +43,42 @@ impl Gate {
             ends: BinaryHeap::with_capacity(WINDOW),
             entries: Vec::new(),
             free: Vec::new(),
-            awaited: 0,
-            there: Nanos::ZERO,
-            here: Nanos::ZERO,
+            blocking_count: 0,
+            recording_end: Nanos::ZERO,
+            replay_end: Nanos::ZERO,
         }
     }
 
     /// The replay begins.
     pub(crate) fn begin(&mut self, now: Nanos) {
-        self.here = now;
+        self.replay_end = now;
     }
 
     /// Whether an I/O may go that left `at` there; it is not before the one that was asked for last.
-    pub(crate) fn opening(&mut self, at: Nanos) -> Option<Opening> {
+    pub(crate) fn opening(&mut self, at: Nanos) -> Option<GateOpening> {
         while self.ends.peek().is_some_and(|Reverse((end, _))| *end <= at) {
-            self.end_there();
+            self.recorded_end();
         }
-        (self.awaited == 0).then(|| Opening { since: self.here, think: at.since(self.there) })
+        (self.blocking_count == 0)
+            .then(|| GateOpening { since: self.replay_end, think: at.since(self.recording_end) })
     }
 
-    fn end_there(&mut self) {
+    fn recorded_end(&mut self) {
         let Reverse((end, index)) = self.ends.pop().expect("there is one");
-        self.there = self.there.max(end);
-        match self.entries[index as usize].ended_here {
-            Some(here) => self.pass(index, here),
+        self.recording_end = self.recording_end.max(end);
+        match self.entries[index as usize].ended_in_replay {
+            Some(replay_end) => self.pass(index, replay_end),
             None => {
-                self.entries[index as usize].ended_there = true;
-                self.awaited += 1;
+                self.entries[index as usize].ended_in_recording = true;
+                self.blocking_count += 1;
             }
         }
     }
 
-    /// An I/O leaves here that ended at `end` there. The answer is for [`Gate::ended`].
-    pub(crate) fn left(&mut self, end: Nanos) -> u32 {
+    /// An I/O leaves here that ended at `end` there. The answer is for [`Gate::on_end`].
+    pub(crate) fn depart(&mut self, end: Nanos) -> u32 {
         if self.ends.len() >= WINDOW {
-            self.end_there();
+            self.recorded_end();
         }
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(Entry::default());
@@ -89,17 +90,17 @@ impl Gate {
     }
 
     /// It has ended here.
-    pub(crate) fn ended(&mut self, index: u32, at: Nanos) {
-        if self.entries[index as usize].ended_there {
-            self.awaited -= 1;
+    pub(crate) fn on_end(&mut self, index: u32, at: Nanos) {
+        if self.entries[index as usize].ended_in_recording {
+            self.blocking_count -= 1;
             self.pass(index, at);
         } else {
-            self.entries[index as usize].ended_here = Some(at);
+            self.entries[index as usize].ended_in_replay = Some(at);
         }
     }
 
-    fn pass(&mut self, index: u32, here: Nanos) {
-        self.here = self.here.max(here);
+    fn pass(&mut self, index: u32, replay_end: Nanos) {
+        self.replay_end = self.replay_end.max(replay_end);
         self.free.push(index);
     }
 }
@@ -108,8 +109,8 @@ impl Gate {
 mod tests {
     use super::*;
 
-    fn opening(since: u64, think: u64) -> Option<Opening> {
-        Some(Opening { since: Nanos(since), think: Nanos(think) })
+    fn opening(since: u64, think: u64) -> Option<GateOpening> {
+        Some(GateOpening { since: Nanos(since), think: Nanos(think) })
     }
 
     #[test]
@@ -117,13 +118,13 @@ mod tests {
         let mut gate = Gate::new();
         gate.begin(Nanos(1000));
         assert_eq!(gate.opening(Nanos(0)), opening(1000, 0));
-        let first = gate.left(Nanos(10));
+        let first = gate.depart(Nanos(10));
         assert_eq!(gate.opening(Nanos(5)), opening(1000, 5), "nothing had ended yet");
-        let second = gate.left(Nanos(20));
+        let second = gate.depart(Nanos(20));
         assert_eq!(gate.opening(Nanos(15)), None, "the first had ended");
-        gate.ended(second, Nanos(1001));
+        gate.on_end(second, Nanos(1001));
         assert_eq!(gate.opening(Nanos(15)), None);
-        gate.ended(first, Nanos(1002));
+        gate.on_end(first, Nanos(1002));
         assert_eq!(gate.opening(Nanos(15)), opening(1002, 5));
         assert_eq!(gate.opening(Nanos(50)), opening(1002, 30), "the second, which ended earlier here");
     }
@@ -132,9 +133,9 @@ mod tests {
     fn memory_is_bounded_whatever_the_recording_says() {
         let mut gate = Gate::new();
         for io in 0..3 * WINDOW as u64 {
-            let index = gate.left(Nanos(u64::MAX - io % 7));
+            let index = gate.depart(Nanos(u64::MAX - io % 7));
             assert!(gate.opening(Nanos(io)).is_some());
-            gate.ended(index, Nanos(io));
+            gate.on_end(index, Nanos(io));
         }
         assert!(gate.entries.len() <= WINDOW + 1 && gate.ends.len() <= WINDOW, "{}", gate.entries.len());
     }

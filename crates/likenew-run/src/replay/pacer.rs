@@ -1,6 +1,6 @@
 //! When the I/Os of a recording are due.
 
-use likenew_core::recorded::{Clocked, ReplayPace};
+use likenew_core::replay_spec::{ReplayClock, ReplayTiming};
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
@@ -13,7 +13,7 @@ pub(crate) struct Pacer {
     timeline: Timeline,
     speed: f64,
     /// When the replay began, and when the I/O before the next was due: none is due before the one that left before it.
-    began: Nanos,
+    started_at: Nanos,
     last_due: Nanos,
 }
 
@@ -22,12 +22,12 @@ enum Rule {
     Timed,
     Dependent(Box<Gate>),
     /// One I/O at a time of each application.
-    Closed(Vec<OneByOne>, Moment),
+    Closed(Vec<SerialClient>, Moment),
 }
 
 /// One application that does one I/O after the other.
 #[derive(Clone, Copy)]
-struct OneByOne {
+struct SerialClient {
     /// When its last one left there, and was due here.
     at: Nanos,
     due: Nanos,
@@ -37,44 +37,46 @@ struct OneByOne {
 
 /// When an I/O leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum DueTime {
     /// As soon as there is room.
     AtOnce,
     /// Then.
     At(Nanos),
     /// Something else has to end first.
-    NotKnown,
+    Unknown,
 }
 
-/// What [`Pacer::ended`] wants to know again of an I/O.
+/// What [`Pacer::on_end`] wants to know again of an I/O.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Token(u32);
 
 const NO_TOKEN: Token = Token(u32::MAX);
 
 impl Pacer {
-    pub(crate) fn new(pace: ReplayPace) -> Self {
-        let rule = match pace {
-            ReplayPace::Prepare | ReplayPace::Fast => Rule::Fast,
-            ReplayPace::Timed(_) => Rule::Timed,
-            ReplayPace::Dependent(Clocked { closed: false, .. }) => Rule::Dependent(Box::new(Gate::new())),
-            ReplayPace::Dependent(Clocked { closed: true, .. }) => {
+    pub(crate) fn new(timing: ReplayTiming) -> Self {
+        let rule = match timing {
+            ReplayTiming::Prepare | ReplayTiming::Fast => Rule::Fast,
+            ReplayTiming::Timed(_) => Rule::Timed,
+            ReplayTiming::Dependent(ReplayClock { closed: false, .. }) => {
+                Rule::Dependent(Box::new(Gate::new()))
+            }
+            ReplayTiming::Dependent(ReplayClock { closed: true, .. }) => {
                 Rule::Closed(Vec::new(), Moment { at: Nanos::ZERO, cut: Nanos::ZERO })
             }
         };
-        let clocked = pace.clocked();
+        let clock = timing.clock();
         Self {
             rule,
-            timeline: Timeline::new(clocked.and_then(|clocked| clocked.idle_max)),
-            speed: clocked.map_or(1.0, |clocked| clocked.speed),
-            began: Nanos::ZERO,
+            timeline: Timeline::new(clock.and_then(|clock| clock.idle_max)),
+            speed: clock.map_or(1.0, |clock| clock.speed),
+            started_at: Nanos::ZERO,
             last_due: Nanos::ZERO,
         }
     }
 
     /// The replay begins.
     pub(crate) fn begin(&mut self, now: Nanos) {
-        (self.began, self.last_due) = (now, now);
+        (self.started_at, self.last_due) = (now, now);
         if let Rule::Dependent(gate) = &mut self.rule {
             gate.begin(now);
         }
@@ -91,37 +93,38 @@ impl Pacer {
     }
 
     /// When it is due. Of the next I/O alone, until it is known.
-    pub(crate) fn due(&mut self, io: &TraceIo, moment: Moment) -> Due {
+    pub(crate) fn due(&mut self, io: &TraceIo, moment: Moment) -> DueTime {
         let due = match &mut self.rule {
-            Rule::Fast => return Due::AtOnce,
-            Rule::Timed => self.began + paced(moment.at, self.speed),
+            Rule::Fast => return DueTime::AtOnce,
+            Rule::Timed => self.started_at + scaled_time(moment.at, self.speed),
             Rule::Dependent(gate) => match gate.opening(io.at) {
-                None => return Due::NotKnown,
-                Some(opening) => opening.since + paced(opening.think.since(moment.cut), self.speed),
+                None => return DueTime::Unknown,
+                Some(opening) => opening.since + scaled_time(opening.think.since(moment.cut), self.speed),
             },
             Rule::Closed(applications, before) => {
                 match applications.get(usize::from(io.application)).filter(|one| one.due != Nanos::NEVER) {
-                    Some(one) if one.done == Nanos::NEVER => return Due::NotKnown,
-                    Some(one) => (one.due + paced(moment.at.since(one.at), self.speed)).max(one.done),
-                    None => self.last_due + paced(moment.at.since(before.at), self.speed),
+                    Some(one) if one.done == Nanos::NEVER => return DueTime::Unknown,
+                    Some(one) => (one.due + scaled_time(moment.at.since(one.at), self.speed)).max(one.done),
+                    None => self.last_due + scaled_time(moment.at.since(before.at), self.speed),
                 }
             }
         };
-        Due::At(due.max(self.last_due))
+        DueTime::At(due.max(self.last_due))
     }
 
     /// It leaves.
-    pub(crate) fn left(&mut self, io: &TraceIo, moment: Moment, due: Option<Nanos>) -> Token {
+    pub(crate) fn depart(&mut self, io: &TraceIo, moment: Moment, due: Option<Nanos>) -> Token {
         self.last_due = due.unwrap_or(self.last_due);
         match (&mut self.rule, io.latency) {
-            (Rule::Dependent(gate), Some(latency)) => Token(gate.left(io.at + latency)),
+            (Rule::Dependent(gate), Some(latency)) => Token(gate.depart(io.at + latency)),
             (Rule::Closed(applications, before), _) => {
-                const NEVER: OneByOne = OneByOne { at: Nanos::ZERO, due: Nanos::NEVER, done: Nanos::NEVER };
+                const NEVER: SerialClient =
+                    SerialClient { at: Nanos::ZERO, due: Nanos::NEVER, done: Nanos::NEVER };
                 let index = usize::from(io.application);
                 if index >= applications.len() {
                     applications.resize(index + 1, NEVER);
                 }
-                applications[index] = OneByOne { at: moment.at, due: self.last_due, done: Nanos::NEVER };
+                applications[index] = SerialClient { at: moment.at, due: self.last_due, done: Nanos::NEVER };
                 *before = moment;
                 NO_TOKEN
             }
@@ -130,15 +133,15 @@ impl Pacer {
     }
 
     /// It has ended here.
-    pub(crate) fn ended(&mut self, io: &TraceIo, token: Token, at: Nanos) {
+    pub(crate) fn on_end(&mut self, io: &TraceIo, token: Token, at: Nanos) {
         match &mut self.rule {
-            Rule::Dependent(gate) if token.0 != NO_TOKEN.0 => gate.ended(token.0, at),
+            Rule::Dependent(gate) if token.0 != NO_TOKEN.0 => gate.on_end(token.0, at),
             Rule::Closed(applications, _) => applications[usize::from(io.application)].done = at,
             _ => {}
         }
     }
 }
 
-fn paced(span: Nanos, speed: f64) -> Nanos {
+fn scaled_time(span: Nanos, speed: f64) -> Nanos {
     if speed == 1.0 { span } else { Nanos((span.0 as f64 / speed) as u64) }
 }

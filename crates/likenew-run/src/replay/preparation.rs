@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use likenew_core::fault::Fault;
 use likenew_core::io::{DataClass, Io, Op, Slot};
-use likenew_core::recorded::Recorded;
+use likenew_core::lab_error::LabError;
+use likenew_core::replay_spec::ReplaySpec;
 use likenew_core::sample::Sample;
 use likenew_core::target::Geometry;
 use likenew_core::trace::TraceSource;
 use likenew_core::units::Nanos;
 
 use super::address_map::{AddressMap, Spot};
-use crate::course::{Course, Departure};
+use crate::io_source::{Departure, IoSource};
 
 /// Parts of the region that are told apart: a bit each, 16 MiB in all where I/Os are no shorter than a part.
 const PARTS_MAX: u64 = 1 << 27;
@@ -19,7 +19,7 @@ const PARTS_MAX: u64 = 1 << 27;
 /// The touched parts of the region, in order of addresses.
 pub(crate) struct Preparation {
     map: AddressMap,
-    touched: Vec<u64>,
+    touched_blocks: Vec<u64>,
     /// Bytes of a part.
     part: u64,
     parts: u64,
@@ -36,24 +36,24 @@ impl Preparation {
     /// # Errors
     /// The recording's.
     pub(crate) fn new(
-        recorded: &Recorded,
+        replay_spec: &ReplaySpec,
         mut source: Box<dyn TraceSource>,
         geometry: &Geometry,
     ) -> Result<Self, String> {
-        let map = AddressMap::new(recorded, geometry);
+        let map = AddressMap::new(replay_spec, geometry);
         let Range { start, end } = map.region();
         let size = end - start;
         let block = u64::from(geometry.block);
-        let part = size.div_ceil(PARTS_MAX).next_multiple_of(block).min(recorded.length_max);
+        let part = size.div_ceil(PARTS_MAX).next_multiple_of(block).min(replay_spec.length_max);
         // No part lies in two files.
         let whole = |boundary: u64| (start | boundary).is_multiple_of(part) || boundary >= end;
         let part = if geometry.boundary.is_none_or(whole) { part } else { block };
         let parts = size.div_ceil(part);
-        let touched = vec![0; parts.div_ceil(64) as usize];
-        let (depth, data) = (recorded.depth, recorded.data);
-        let mut made = Self { map, touched, part, parts, at: 0, depth, in_flight: 0, data };
+        let touched_blocks = vec![0; parts.div_ceil(64) as usize];
+        let (depth, data) = (replay_spec.depth, replay_spec.data);
+        let mut made = Self { map, touched_blocks, part, parts, at: 0, depth, in_flight: 0, data };
         while let Some(io) = source.next_io()? {
-            if io.op == Op::Read || (io.op == Op::Write && !recorded.reads_only) {
+            if io.op == Op::Read || (io.op == Op::Write && !replay_spec.reads_only) {
                 let spot = made.map.spot(io.op, io.offset, io.length);
                 made.touch(spot.offset - start, spot.length);
             }
@@ -64,26 +64,26 @@ impl Preparation {
 
     fn touch(&mut self, offset: u64, length: u64) {
         for part in offset / self.part..=(offset + length - 1) / self.part {
-            self.touched[(part / 64) as usize] |= 1 << (part % 64);
+            self.touched_blocks[(part / 64) as usize] |= 1 << (part % 64);
         }
     }
 
     fn is_touched(&self, part: u64) -> bool {
-        part < self.parts && self.touched[(part / 64) as usize] >> (part % 64) & 1 == 1
+        part < self.parts && self.touched_blocks[(part / 64) as usize] >> (part % 64) & 1 == 1
     }
 
     /// The first touched part from here on; the end where there is none.
     fn next_touched(&self, from: u64) -> u64 {
         let mut part = from;
         while part < self.parts && !self.is_touched(part) {
-            let word = self.touched[(part / 64) as usize] >> (part % 64);
+            let word = self.touched_blocks[(part / 64) as usize] >> (part % 64);
             part = if word == 0 { (part / 64 + 1) * 64 } else { part + u64::from(word.trailing_zeros()) };
         }
         part.min(self.parts)
     }
 }
 
-impl Course for Preparation {
+impl IoSource for Preparation {
     fn depth(&self) -> u32 {
         self.depth
     }
@@ -92,7 +92,7 @@ impl Course for Preparation {
         false
     }
 
-    fn ready(&mut self, _: Nanos) -> Result<Option<usize>, Fault> {
+    fn ready(&mut self, _: Nanos) -> Result<Option<usize>, LabError> {
         Ok((self.at < self.parts && self.in_flight < self.depth).then_some(0))
     }
 
@@ -117,7 +117,7 @@ impl Course for Preparation {
         Departure { io, stream: 0, due: None }
     }
 
-    fn ended(&mut self, _: usize, _: &Sample) {
+    fn on_end(&mut self, _: usize, _: &Sample) {
         self.in_flight -= 1;
     }
 

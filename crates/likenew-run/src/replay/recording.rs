@@ -1,9 +1,9 @@
 //! The course of a recording: its I/Os, one after the other, each when its pace says so.
 
-use likenew_core::fault::Fault;
 use likenew_core::io::{DataClass, Io, Op, Slot};
-use likenew_core::recorded::Recorded;
-use likenew_core::replayed::Replayed;
+use likenew_core::lab_error::LabError;
+use likenew_core::replay_record::ReplayRecord;
+use likenew_core::replay_spec::ReplaySpec;
 use likenew_core::sample::Sample;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::trace::{TraceIo, TraceSource};
@@ -11,9 +11,9 @@ use likenew_core::units::Nanos;
 
 use super::address_map::{AddressMap, Spot};
 use super::ledger::Ledger;
-use super::pacer::{Due, Pacer};
+use super::pacer::{DueTime, Pacer};
 use super::ticket::Ticket;
-use crate::course::{Course, Departure};
+use crate::io_source::{Departure, IoSource};
 
 /// On a wall clock the last stretch before a departure is not slept but looked through: a sleeper is woken too late.
 const AWAKE: Nanos = Nanos::from_micros(200);
@@ -21,8 +21,8 @@ const AWAKE: Nanos = Nanos::from_micros(200);
 /// A recording that is carried out.
 pub(crate) struct Recording {
     source: Box<dyn TraceSource>,
-    ended: bool,
-    names: Names,
+    is_ended: bool,
+    names: StreamNames,
     map: AddressMap,
     pacer: Pacer,
     ledger: Ledger,
@@ -41,15 +41,15 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(recorded: &Recorded, source: Box<dyn TraceSource>, geometry: &Geometry) -> Self {
-        let depth = recorded.depth;
+    pub(crate) fn new(replay_spec: &ReplaySpec, source: Box<dyn TraceSource>, geometry: &Geometry) -> Self {
+        let depth = replay_spec.depth;
         Self {
             source,
-            ended: false,
-            names: Names::new(recorded),
-            map: AddressMap::new(recorded, geometry),
-            pacer: Pacer::new(recorded.pace),
-            ledger: Ledger::new(recorded.streams(), depth),
+            is_ended: false,
+            names: StreamNames::new(replay_spec),
+            map: AddressMap::new(replay_spec, geometry),
+            pacer: Pacer::new(replay_spec.timing),
+            ledger: Ledger::new(replay_spec.streams(), depth),
             // One more than is in flight: the next that leaves.
             tickets: Vec::with_capacity(depth as usize + 1),
             free: Vec::with_capacity(depth as usize + 1),
@@ -57,29 +57,29 @@ impl Recording {
             depth,
             in_flight: 0,
             full_until: Nanos::ZERO,
-            reads_only: recorded.reads_only,
+            reads_only: replay_spec.reads_only,
             trims: geometry.trims,
-            data: recorded.data,
+            data: replay_spec.data,
             awake: if geometry.clock == Clock::Wall { AWAKE } else { Nanos::ZERO },
         }
     }
 
     /// The replay begins.
-    pub(crate) fn begun(mut self, now: Nanos) -> Self {
+    pub(crate) fn start(mut self, now: Nanos) -> Self {
         self.pacer.begin(now);
         self
     }
 
     /// What became of it.
-    pub(crate) fn replayed(self) -> Replayed {
-        self.ledger.replayed()
+    pub(crate) fn into_record(self) -> ReplayRecord {
+        self.ledger.into_record()
     }
 
     /// The next I/O of the recording that is carried out.
-    fn next(&mut self) -> Result<Option<usize>, Fault> {
-        while !self.ended {
-            let Some(io) = self.source.next_io().map_err(Fault::Unsuitable)? else {
-                self.ended = true;
+    fn next(&mut self) -> Result<Option<usize>, LabError> {
+        while !self.is_ended {
+            let Some(io) = self.source.next_io().map_err(LabError::Unsuitable)? else {
+                self.is_ended = true;
                 break;
             };
             let out = match io.op {
@@ -89,7 +89,7 @@ impl Recording {
             };
             let moment = self.pacer.moment(&io);
             if out {
-                self.ledger.left_out();
+                self.ledger.skip();
                 continue;
             }
             let stream = self.names.stream(&*self.source, io.application);
@@ -109,13 +109,13 @@ impl Recording {
     }
 
     /// When the ticket at the head leaves.
-    fn due(&mut self, head: usize) -> Due {
+    fn due(&mut self, head: usize) -> DueTime {
         let ticket = &mut self.tickets[head];
         if let Some(due) = ticket.due {
-            return Due::At(due);
+            return DueTime::At(due);
         }
         let due = self.pacer.due(&ticket.io, ticket.moment);
-        if let Due::At(at) = due {
+        if let DueTime::At(at) = due {
             ticket.due = Some(at);
         }
         due
@@ -124,10 +124,10 @@ impl Recording {
     /// The first piece of a ticket leaves.
     fn first(&mut self, head: usize) {
         let ticket = &mut self.tickets[head];
-        ticket.token = self.pacer.left(&ticket.io, ticket.moment, ticket.due);
-        ticket.held = ticket.due.map_or(Nanos::ZERO, |due| self.full_until.since(due));
+        ticket.token = self.pacer.depart(&ticket.io, ticket.moment, ticket.due);
+        ticket.throttled = ticket.due.map_or(Nanos::ZERO, |due| self.full_until.since(due));
         let fitted = is_fitted(&ticket.io, ticket.rest);
-        self.ledger.leaves(ticket, fitted);
+        self.ledger.depart(ticket, fitted);
     }
 }
 
@@ -136,7 +136,7 @@ fn is_fitted(io: &TraceIo, spot: Spot) -> bool {
     io.op != Op::Flush && (io.offset, io.length) != (spot.offset, spot.length)
 }
 
-impl Course for Recording {
+impl IoSource for Recording {
     fn depth(&self) -> u32 {
         self.depth
     }
@@ -145,15 +145,15 @@ impl Course for Recording {
         !self.pacer.is_fast()
     }
 
-    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, Fault> {
+    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, LabError> {
         if self.head.is_none() {
             self.head = self.next()?;
         }
         let Some(head) = self.head else { return Ok(None) };
         let goes = match self.due(head) {
-            Due::AtOnce => true,
-            Due::At(due) => due <= now,
-            Due::NotKnown => false,
+            DueTime::AtOnce => true,
+            DueTime::At(due) => due <= now,
+            DueTime::Unknown => false,
         };
         Ok((goes && self.in_flight < self.depth).then_some(head))
     }
@@ -177,11 +177,11 @@ impl Course for Recording {
         Departure { io, stream: ticket.stream, due: ticket.due }
     }
 
-    fn sent(&mut self, at: Nanos) {
-        self.ledger.sent(at);
+    fn on_submit(&mut self, at: Nanos) {
+        self.ledger.on_submit(at);
     }
 
-    fn ended(&mut self, of: usize, sample: &Sample) {
+    fn on_end(&mut self, of: usize, sample: &Sample) {
         if self.in_flight == self.depth {
             self.full_until = sample.done;
         }
@@ -191,8 +191,8 @@ impl Course for Recording {
         ticket.done = ticket.done.max(sample.done);
         ticket.sent = Some(ticket.sent.map_or(sample.sent, |sent| sent.min(sample.sent)));
         if ticket.is_over() {
-            self.pacer.ended(&ticket.io, ticket.token, ticket.done);
-            self.ledger.over(ticket);
+            self.pacer.on_end(&ticket.io, ticket.token, ticket.done);
+            self.ledger.finish(ticket);
             self.free.push(of);
         }
     }
@@ -207,20 +207,20 @@ impl Course for Recording {
     }
 
     fn is_done(&self) -> bool {
-        self.ended && self.head.is_none()
+        self.is_ended && self.head.is_none()
     }
 }
 
 /// Which stream an application's I/Os are.
-struct Names {
-    named: Vec<String>,
+struct StreamNames {
+    names: Vec<String>,
     /// By the index that the source gives it.
     streams: Vec<u16>,
 }
 
-impl Names {
-    fn new(recorded: &Recorded) -> Self {
-        Self { named: recorded.applications.clone(), streams: Vec::new() }
+impl StreamNames {
+    fn new(replay_spec: &ReplaySpec) -> Self {
+        Self { names: replay_spec.applications.clone(), streams: Vec::new() }
     }
 
     /// Those that are not told apart are stream 0.
@@ -229,7 +229,7 @@ impl Names {
         if index >= self.streams.len() {
             let known = source.applications().iter().skip(self.streams.len());
             let stream =
-                |name: &String| self.named.iter().position(|named| named == name).map_or(0, |at| at + 1);
+                |name: &String| self.names.iter().position(|named| named == name).map_or(0, |at| at + 1);
             let streams: Vec<u16> = known.map(|name| stream(name) as u16).collect();
             self.streams.extend(streams);
             // A source that did not name it has none for it.

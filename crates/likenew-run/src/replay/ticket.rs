@@ -27,7 +27,7 @@ pub(crate) struct Ticket {
     /// When the last of the pieces that have ended did.
     pub(crate) done: Nanos,
     /// How much of its lateness passed with as many I/Os in flight as may be.
-    pub(crate) held: Nanos,
+    pub(crate) throttled: Nanos,
 }
 
 impl Ticket {
@@ -43,7 +43,7 @@ impl Ticket {
             due: None,
             sent: None,
             done: Nanos::ZERO,
-            held: Nanos::ZERO,
+            throttled: Nanos::ZERO,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The loop, replays and the runner of procedures, on drives in memory.
 
 mod compressors;
-mod the_conductor;
-mod the_loop;
-mod the_replay;
-mod the_silent_drive;
+mod io_loop;
+mod replay;
+mod runner;
+mod silent_drive;

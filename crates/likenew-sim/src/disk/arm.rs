@@ -5,7 +5,7 @@ use std::ops::Range;
 use likenew_core::units::Nanos;
 
 use super::disk_parameters::DiskParameters;
-use super::platters::{Place, Platters};
+use super::platters::{Platters, TrackPosition};
 use super::seek_curve::SeekCurve;
 
 /// What a head is to do with sectors. Before it writes it has to stand more still than before it reads, so that data
@@ -63,7 +63,7 @@ impl Arm {
         self.time_to(place, access, now).since(Nanos(gap))
     }
 
-    fn time_to(&self, place: Place, access: Access, now: Nanos) -> Nanos {
+    fn time_to(&self, place: TrackPosition, access: Access, now: Nanos) -> Nanos {
         let motion = match access {
             Access::Read => &self.reads,
             Access::Write => &self.writes,
@@ -72,19 +72,19 @@ impl Arm {
         if place.head != self.head {
             seek = seek.max(motion.head_switch);
         }
-        seek + self.platters.turn_to(place.start, now + seek)
+        seek + self.platters.rotate_to(place.start, now + seek)
     }
 
     /// Goes to some sectors and reads or writes them; when that starts and ends.
     pub(super) fn transfer(&mut self, sectors: &Range<u64>, access: Access, now: Nanos) -> (Nanos, Nanos) {
         let first = self.platters.place(sectors.start);
         let from = now + self.time_to(first, access, now);
-        self.go_on_to(sectors.end);
+        self.move_to(sectors.end);
         (from, from + Nanos(self.media_time - first.start))
     }
 
     /// The head goes on to before this sector, without a seek.
-    pub(super) fn go_on_to(&mut self, end: u64) {
+    pub(super) fn move_to(&mut self, end: u64) {
         let last = self.platters.place(end - 1);
         (self.cylinder, self.head) = (last.cylinder, last.head);
         (self.next_sector, self.media_time) = (end, last.end);
@@ -132,9 +132,10 @@ mod tests {
     #[test]
     fn a_head_settles_longer_before_a_write() {
         let arm = arm();
-        let turn = 60_000_000_000 / 7200;
+        let revolution = 60_000_000_000 / 7200;
         let [read, write] = [Access::Read, Access::Write].map(|access| {
-            let positions = (0..100).map(|step| arm.positioning(HALFWAY, access, Nanos(step * turn / 100)).0);
+            let positions =
+                (0..100).map(|step| arm.positioning(HALFWAY, access, Nanos(step * revolution / 100)).0);
             positions.sum::<u64>() / 100
         });
         assert!((1_500_000..4_500_000).contains(&(write - read)), "{read} {write}");

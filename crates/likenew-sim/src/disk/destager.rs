@@ -19,7 +19,7 @@ const DESTAGE_SECTORS_MAX: u64 = 2048;
 
 /// Why something is to be written now.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Need {
+pub(super) struct DestageDemand {
     /// Since when somebody has been waiting for room, or for a flush.
     pub(super) waiting_since: Option<Nanos>,
     /// A write that is not cached finds the persistent cache full.
@@ -28,7 +28,7 @@ pub(super) struct Need {
     pub(super) idle: bool,
 }
 
-impl Need {
+impl DestageDemand {
     /// Whether it may not be put off until nobody waits for the arm.
     pub(super) fn is_pressing(&self) -> bool {
         self.waiting_since.is_some() || self.no_room
@@ -62,7 +62,7 @@ enum Kind {
 
 /// Where the first sectors of a write that is not cached go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Direct {
+pub(super) struct DirectWrite {
     pub(super) logical: Range<u64>,
     pub(super) physical: Range<u64>,
 }
@@ -121,7 +121,7 @@ impl Destager {
     }
 
     /// When a look at [`best`](Self::best) is due though nothing else happens.
-    pub(super) fn look_at(&self) -> Option<Nanos> {
+    pub(super) fn next_poll(&self) -> Option<Nanos> {
         let gather = self.shingles.as_ref()?.parameters().gather;
         Some(self.cache.as_ref()?.last_put()? + gather)
     }
@@ -133,7 +133,7 @@ impl Destager {
     }
 
     /// What is best written now, if anything is.
-    pub(super) fn best(&mut self, need: &Need, arm: &Arm, now: Nanos) -> Option<Work> {
+    pub(super) fn best(&mut self, need: &DestageDemand, arm: &Arm, now: Nanos) -> Option<Work> {
         match self.shingles {
             Some(_) => self.best_shingled(need, arm, now),
             None => self.soonest_extent(arm, now),
@@ -156,7 +156,7 @@ impl Destager {
         works.min_by_key(|work| work.cost)
     }
 
-    fn best_shingled(&mut self, need: &Need, arm: &Arm, now: Nanos) -> Option<Work> {
+    fn best_shingled(&mut self, need: &DestageDemand, arm: &Arm, now: Nanos) -> Option<Work> {
         let work = self.next_shingled(need, now)?;
         let waited = need.waiting_since.map_or(Nanos::ZERO, |since| now.since(since));
         let cost = self.aging.cost(arm.positioning(work.physical.start, work.access, now), waited);
@@ -164,14 +164,14 @@ impl Destager {
     }
 
     /// The next work of a shingled disk, whose order does not depend on where the arm is.
-    fn next_shingled(&mut self, need: &Need, now: Nanos) -> Option<Work> {
+    fn next_shingled(&mut self, need: &DestageDemand, now: Nanos) -> Option<Work> {
         let work = |kind, logical, physical, access| Work { kind, logical, physical, access, cost: 0 };
         if let Some(band) = self.complete_band() {
             let physical = self.shingles.as_ref().map(|shingles| shingles.home_of(&band))?;
             return Some(work(Kind::Band, band, physical, Access::Write));
         }
         self.batch.clear();
-        if need.waiting_since.is_some() || self.look_at().is_some_and(|at| at <= now) {
+        if need.waiting_since.is_some() || self.next_poll().is_some_and(|at| at <= now) {
             self.gather();
         }
         let shingles = self.shingles.as_mut()?;
@@ -236,38 +236,38 @@ impl Destager {
             self.media_sectors_written += work.physical.end - work.physical.start;
         }
         match (work.kind, &mut self.shingles) {
-            (Kind::Append, Some(shingles)) => shingles.appended(&self.batch),
+            (Kind::Append, Some(shingles)) => shingles.on_append(&self.batch),
             (Kind::Band, Some(shingles)) => shingles.band_written(&work.logical),
             (Kind::Clean, Some(shingles)) => return shingles.step_done(),
             _ => {}
         }
-        self.cache.as_mut().expect("what was written came from the cache").written();
+        self.cache.as_mut().expect("what was written came from the cache").on_written();
     }
 
     /// Where the first sectors of a write that is not cached go; nowhere if the persistent cache is full.
-    pub(super) fn direct(&self, left: &Range<u64>) -> Option<Direct> {
+    pub(super) fn direct(&self, left: &Range<u64>) -> Option<DirectWrite> {
         let Some(shingles) = &self.shingles else {
-            return Some(Direct { logical: left.clone(), physical: left.clone() });
+            return Some(DirectWrite { logical: left.clone(), physical: left.clone() });
         };
         let band = shingles.band_of(left.start);
         if band.start == left.start && band.end <= left.end {
-            return Some(Direct { physical: shingles.home_of(&band), logical: band });
+            return Some(DirectWrite { physical: shingles.home_of(&band), logical: band });
         }
         // What comes before the next band, or is shorter than one, is appended.
         let appended = left.end.min(band.end).min(left.start + shingles.parameters().append_sectors_max);
         let logical = left.start..appended;
         let physical = shingles.append_room(1, logical.end - logical.start)?;
-        Some(Direct { logical, physical })
+        Some(DirectWrite { logical, physical })
     }
 
     /// Such a part of a write is on the platters.
-    pub(super) fn direct_done(&mut self, direct: &Direct) {
+    pub(super) fn direct_done(&mut self, direct: &DirectWrite) {
         self.media_sectors_written += direct.physical.end - direct.physical.start;
         let Some(shingles) = &mut self.shingles else { return };
         if shingles.home_of(&shingles.band_of(direct.logical.start)) == direct.physical {
             shingles.band_written(&direct.logical);
         } else {
-            shingles.appended(std::slice::from_ref(&direct.logical));
+            shingles.on_append(std::slice::from_ref(&direct.logical));
         }
     }
 }

@@ -8,21 +8,21 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::drive::Accounting;
+use likenew_core::drive::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::aging::Aging;
 use super::arm::{Access, Arm};
-use super::destager::{Destager, Need, Work};
+use super::destager::{DestageDemand, Destager, Work};
 use super::disk_parameters::DiskParameters;
 use super::media_cache::MediaCache;
 use super::read_ahead::ReadAhead;
 use super::request::{Job, Request};
 use super::shingles::Shingles;
 use super::write_cache::WriteCache;
-use crate::device::{Device, NO_IO, books};
+use crate::device::{Device, NO_IO, flash_counters};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::plain_contents::{PlainContents, Sectors};
@@ -37,7 +37,7 @@ enum Event {
     /// The arm has done its job.
     ArmDone,
     /// Time has passed that makes a difference to what the arm does.
-    Look,
+    Poll,
     /// The I/O in this slot ends.
     Complete(u32),
 }
@@ -68,7 +68,7 @@ pub(crate) struct DiskDrive {
     job: Option<Job>,
     contents: Option<PlainContents>,
     /// When the next look is due.
-    look: Option<Nanos>,
+    next_poll: Option<Nanos>,
     host_bytes_written: u64,
 }
 
@@ -77,14 +77,14 @@ const RESTING: u32 = u32::MAX;
 
 /// What a disk that is saved holds.
 #[derive(Deserialize)]
-struct Saved {
+struct SavedState {
     contents: Option<Sectors>,
     media_cache: Option<MediaCache>,
 }
 
 /// The same, to be written.
 #[derive(Serialize)]
-struct SavedRef<'a> {
+struct SavedStateRef<'a> {
     contents: Option<&'a Sectors>,
     media_cache: Option<&'a MediaCache>,
 }
@@ -110,7 +110,7 @@ impl DiskDrive {
             flushes: VecDeque::new(),
             job: None,
             contents: None,
-            look: None,
+            next_poll: None,
             host_bytes_written: 0,
             parameters,
         }
@@ -121,7 +121,7 @@ impl DiskDrive {
     /// # Errors
     /// A sentence, if these bytes are no such disk.
     pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, String> {
-        let saved = postcard::from_bytes::<Saved>(state)
+        let saved = postcard::from_bytes::<SavedState>(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
         let mut disk = Self::new(parameters);
         if let Some(sectors) = saved.contents {
@@ -141,18 +141,18 @@ impl DiskDrive {
 
     fn begin(&mut self, slot: u32, now: Nanos) {
         self.slots_used += 1;
-        self.requests[slot as usize].began = now;
+        self.requests[slot as usize].started_at = now;
         let at = self.firmware.reserve(now, self.parameters.command);
         self.events.push(at, Event::Command(slot));
     }
 
-    fn happen(&mut self, event: Event, now: Nanos, done: &mut Vec<Completion>) {
+    fn handle_event(&mut self, event: Event, now: Nanos, done: &mut Vec<Completion>) {
         match event {
             Event::Command(slot) => self.command(slot, now),
             Event::Arrived(slot, sectors) => self.arrive(slot, sectors, now),
             Event::ArmDone => self.arm_done(now),
-            Event::Look => {
-                self.look.take_if(|at| *at <= now);
+            Event::Poll => {
+                self.next_poll.take_if(|at| *at <= now);
                 self.dispatch(now);
             }
             Event::Complete(slot) => {
@@ -171,7 +171,7 @@ impl DiskDrive {
     fn command(&mut self, slot: u32, now: Nanos) {
         let request = &mut self.requests[slot as usize];
         (request.data_from, request.data_until) = (now, now);
-        let sectors = request.left.clone();
+        let sectors = request.remaining.clone();
         match request.io.op {
             Op::Read if self.destager.cache().is_some_and(|cache| cache.holds(&sectors)) => {
                 self.reply(slot, now);
@@ -202,7 +202,7 @@ impl DiskDrive {
         while let Some(&slot) = self.blocked.front() {
             let request = &mut self.requests[slot as usize];
             let cache = self.destager.cache_mut().expect("only a cache blocks a write");
-            let part = cache.first_part(&request.left);
+            let part = cache.first_part(&request.remaining);
             if !cache.reserve(&part) {
                 return;
             }
@@ -220,7 +220,7 @@ impl DiskDrive {
         let request = &mut self.requests[slot as usize];
         let start = request.arrived;
         request.arrived += sectors;
-        if request.arrived == request.left.end {
+        if request.arrived == request.remaining.end {
             self.events.push(now, Event::Complete(slot));
         }
         let cache = self.destager.cache_mut().expect("it was let into the cache");
@@ -251,7 +251,7 @@ impl DiskDrive {
             (Some((cost, _)), Some(work)) if work.cost < cost => self.destage(work, now),
             (Some((_, index)), _) => self.serve(index, now),
             (None, Some(work)) => self.destage(work, now),
-            (None, None) => self.look_later(now),
+            (None, None) => self.schedule_poll(now),
         }
     }
 
@@ -261,14 +261,14 @@ impl DiskDrive {
         while index < self.pending.len() {
             let slot = self.pending[index];
             let request = &self.requests[slot as usize];
-            let (count, physical) = self.destager.locate(&request.left);
+            let (count, physical) = self.destager.locate(&request.remaining);
             let held =
                 request.io.op == Op::Read && self.read_ahead.holds(&physical, now, self.arm.platters());
             if !held {
                 index += 1;
                 continue;
             }
-            self.read_ahead.taken(&physical, now, self.arm.platters());
+            self.read_ahead.on_taken(&physical, now, self.arm.platters());
             if self.requests[slot as usize].advance(count) {
                 self.pending.remove(index);
                 self.reply(slot, now);
@@ -281,25 +281,27 @@ impl DiskDrive {
         let costs = self.pending.iter().enumerate().filter_map(|(index, slot)| {
             let request = &self.requests[*slot as usize];
             let positioning = if request.io.op == Op::Read {
-                let (_, physical) = self.destager.locate(&request.left);
+                let (_, physical) = self.destager.locate(&request.remaining);
                 let follow = self.read_ahead.follow(&physical, now, self.arm.platters());
                 let seek = || self.arm.positioning(physical.start, Access::Read, now);
                 follow.map_or_else(seek, |follow| follow.wait)
             } else {
-                let direct = self.destager.direct(&request.left)?;
+                let direct = self.destager.direct(&request.remaining)?;
                 self.arm.positioning(direct.physical.start, Access::Write, now)
             };
-            Some((self.aging.cost(positioning, now.since(request.began)), index))
+            Some((self.aging.cost(positioning, now.since(request.started_at)), index))
         });
         costs.min()
     }
 
-    fn need(&self, served: bool, now: Nanos) -> Need {
+    fn need(&self, served: bool, now: Nanos) -> DestageDemand {
         let waiting = self.blocked.front().into_iter().chain(self.flushes.front().map(|(slot, _)| slot));
-        Need {
+        DestageDemand {
             // A disk that settles waits for its own flush since the beginning.
             waiting_since: waiting
-                .map(|slot| self.requests.get(*slot as usize).map_or(Nanos::ZERO, |request| request.began))
+                .map(|slot| {
+                    self.requests.get(*slot as usize).map_or(Nanos::ZERO, |request| request.started_at)
+                })
                 .min(),
             no_room: !served && !self.pending.is_empty(),
             idle: self.cleans_at().is_some_and(|at| at <= now),
@@ -313,28 +315,28 @@ impl DiskDrive {
     }
 
     /// Comes back when time alone makes a difference.
-    fn look_later(&mut self, now: Nanos) {
-        let times = [self.destager.look_at(), self.cleans_at()].into_iter().flatten();
+    fn schedule_poll(&mut self, now: Nanos) {
+        let times = [self.destager.next_poll(), self.cleans_at()].into_iter().flatten();
         let next = times.filter(|at| *at > now).min();
-        if let Some(at) = next.filter(|at| self.look.is_none_or(|look| *at < look)) {
-            self.look = Some(at);
-            self.events.push(at, Event::Look);
+        if let Some(at) = next.filter(|at| self.next_poll.is_none_or(|next_poll| *at < next_poll)) {
+            self.next_poll = Some(at);
+            self.events.push(at, Event::Poll);
         }
     }
 
     /// The arm takes up a request.
     fn serve(&mut self, index: usize, now: Nanos) {
         let slot = self.pending.remove(index);
-        let Request { io, data_until, left, .. } = self.requests[slot as usize].clone();
+        let Request { io, data_until, remaining, .. } = self.requests[slot as usize].clone();
         if io.op == Op::Write {
-            let direct = self.destager.direct(&left).expect("it was found to have room");
+            let direct = self.destager.direct(&remaining).expect("it was found to have room");
             let until = self.go(&direct.physical, Access::Write, now).1.max(data_until);
             return self.set_to(Job::Write(slot, direct), until);
         }
-        let (_, physical) = self.destager.locate(&left);
+        let (_, physical) = self.destager.locate(&remaining);
         let (from, until) = match self.read_ahead.follow(&physical, now, self.arm.platters()) {
             Some(follow) => {
-                self.arm.go_on_to(physical.end);
+                self.arm.move_to(physical.end);
                 (now, follow.until)
             }
             None => self.go(&physical, Access::Read, now),
@@ -440,7 +442,7 @@ impl Device for DiskDrive {
 
     fn step(&mut self, done: &mut Vec<Completion>) {
         let (now, event) = self.events.pop().expect("a drive steps only when something is to happen");
-        self.happen(event, now, done);
+        self.handle_event(event, now, done);
     }
 
     fn keeps_data(&self) -> bool {
@@ -455,7 +457,7 @@ impl Device for DiskDrive {
         self.contents.as_mut().expect("the drive was asked to keep data").request(slot)
     }
 
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
+    fn settle(&mut self, now: Nanos) -> Nanos {
         let mark = self.destager.cache().map_or(0, WriteCache::mark);
         self.flushes.push_back((RESTING, mark));
         let (mut done, mut at_rest) = (Vec::new(), now);
@@ -471,12 +473,12 @@ impl Device for DiskDrive {
 
     fn save(&self, _now: Nanos) -> Vec<u8> {
         let contents = self.contents.as_ref().map(PlainContents::sectors);
-        let saved = SavedRef { contents, media_cache: self.destager.shingles().map(Shingles::cache) };
+        let saved = SavedStateRef { contents, media_cache: self.destager.shingles().map(Shingles::cache) };
         postcard::to_stdvec(&saved).expect("plain values can be written to memory")
     }
 
-    fn accounting(&self) -> Accounting {
+    fn flash_counters(&self) -> FlashCounters {
         let sector = u64::from(self.parameters.platters.sector_bytes);
-        books(self.host_bytes_written, self.destager.media_sectors_written() * sector, 0, 0, None)
+        flash_counters(self.host_bytes_written, self.destager.media_sectors_written() * sector, 0, 0, None)
     }
 }

@@ -89,10 +89,10 @@ impl DiskParameters {
             [sectors.start, sectors.end].into_iter().filter(|end| !end.is_multiple_of(self.physical_sectors));
         let turns = match (self.shingles, parts.count()) {
             (Some(_), _) | (_, 0) => 0,
-            (None, parts) if self.transfer_of(sectors) > self.platters.turn => parts as u32,
+            (None, parts) if self.transfer_of(sectors) > self.platters.revolution => parts as u32,
             _ => 1,
         };
-        times(self.platters.turn, turns)
+        times(self.platters.revolution, turns)
     }
 
     fn transfer_of(&self, sectors: &Range<u64>) -> Nanos {

@@ -16,7 +16,7 @@ pub struct PlatterParameters {
     /// Bytes of a sector.
     pub sector_bytes: u32,
     /// One turn.
-    pub turn: Nanos,
+    pub revolution: Nanos,
     /// Surfaces, each with a head.
     pub heads: u32,
     /// Zones of equal width.
@@ -66,7 +66,8 @@ impl PlatterParameters {
 
     /// Media time of a whole cylinder, the change to the next one included.
     fn cylinder_time(&self) -> u64 {
-        u64::from(self.heads) * (self.turn.0 + self.head_skew.0) - self.head_skew.0 + self.cylinder_skew.0
+        u64::from(self.heads) * (self.revolution.0 + self.head_skew.0) - self.head_skew.0
+            + self.cylinder_skew.0
     }
 }
 
@@ -80,7 +81,7 @@ struct Zone {
 
 /// A sector's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TrackPosition {
     pub(crate) cylinder: u32,
     pub(crate) head: u32,
     /// Media time of its start.
@@ -124,39 +125,39 @@ impl Platters {
     }
 
     /// Where a sector lies.
-    pub(crate) fn place(&self, sector: u64) -> Place {
-        let PlatterParameters { turn, heads, head_skew, .. } = self.parameters;
+    pub(crate) fn place(&self, sector: u64) -> TrackPosition {
+        let PlatterParameters { revolution, heads, head_skew, .. } = self.parameters;
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first_sector <= sector) - 1];
         let within = sector - zone.first_sector;
         let (track, on_track) = (within / zone.sectors_per_track, within % zone.sectors_per_track);
         let (cylinder, head) = (track / u64::from(heads), track % u64::from(heads));
-        let track_start = zone.start + cylinder * self.cylinder_time + head * (turn.0 + head_skew.0);
-        Place {
+        let track_start = zone.start + cylinder * self.cylinder_time + head * (revolution.0 + head_skew.0);
+        TrackPosition {
             cylinder: zone.first_cylinder + cylinder as u32,
             head: head as u32,
-            start: track_start + on_track * turn.0 / zone.sectors_per_track,
-            end: track_start + (on_track + 1) * turn.0 / zone.sectors_per_track,
+            start: track_start + on_track * revolution.0 / zone.sectors_per_track,
+            end: track_start + (on_track + 1) * revolution.0 / zone.sectors_per_track,
         }
     }
 
     /// The first sector that has not ended by a media time.
     pub(crate) fn sector_after(&self, media_time: u64) -> u64 {
-        let PlatterParameters { turn, heads, head_skew, .. } = self.parameters;
+        let PlatterParameters { revolution, heads, head_skew, .. } = self.parameters;
         let zone = &self.zones[self.zones.partition_point(|zone| zone.start <= media_time) - 1];
         let within = media_time - zone.start;
         let (cylinder, in_cylinder) = (within / self.cylinder_time, within % self.cylinder_time);
-        let head = (in_cylinder / (turn.0 + head_skew.0)).min(u64::from(heads) - 1);
-        let on_track = in_cylinder - head * (turn.0 + head_skew.0);
+        let head = (in_cylinder / (revolution.0 + head_skew.0)).min(u64::from(heads) - 1);
+        let on_track = in_cylinder - head * (revolution.0 + head_skew.0);
         let track = cylinder * u64::from(heads) + head;
         // The end of sector s is at ⌊(s + 1)·turn/n⌋, so this counts the ends up to here exactly.
-        let ended = ((on_track.min(turn.0) + 1) * zone.sectors_per_track - 1) / turn.0;
+        let ended = ((on_track.min(revolution.0) + 1) * zone.sectors_per_track - 1) / revolution.0;
         zone.first_sector + track * zone.sectors_per_track + ended.min(zone.sectors_per_track)
     }
 
     /// How long it takes from `now` until the platter stands where a media time says.
-    pub(crate) fn turn_to(&self, media_time: u64, now: Nanos) -> Nanos {
-        let turn = self.parameters.turn.0;
-        Nanos((media_time % turn + turn - now.0 % turn) % turn)
+    pub(crate) fn rotate_to(&self, media_time: u64, now: Nanos) -> Nanos {
+        let revolution = self.parameters.revolution.0;
+        Nanos((media_time % revolution + revolution - now.0 % revolution) % revolution)
     }
 }
 
@@ -169,7 +170,7 @@ pub(super) mod tests {
         Platters::new(PlatterParameters {
             sectors: 1_000_000,
             sector_bytes: 512,
-            turn: Nanos(8_333_333),
+            revolution: Nanos(8_333_333),
             heads: 3,
             zones: 8,
             outer_bytes_per_s: 100_000_000,
@@ -194,9 +195,9 @@ pub(super) mod tests {
     #[test]
     fn a_turn_brings_every_place_by() {
         let platters = platters();
-        assert_eq!(platters.turn_to(5, Nanos(3)), Nanos(2));
-        assert_eq!(platters.turn_to(3, Nanos(5)), Nanos(8_333_331));
-        assert_eq!(platters.turn_to(3 + 7 * 8_333_333, Nanos(3)), Nanos(0));
+        assert_eq!(platters.rotate_to(5, Nanos(3)), Nanos(2));
+        assert_eq!(platters.rotate_to(3, Nanos(5)), Nanos(8_333_331));
+        assert_eq!(platters.rotate_to(3 + 7 * 8_333_333, Nanos(3)), Nanos(0));
     }
 
     proptest! {

@@ -14,7 +14,7 @@ struct Stream {
     /// What is held of it starts here.
     first: u64,
     /// When it began, as time and as media time.
-    began: Nanos,
+    started_at: Nanos,
     began_media: u64,
     /// It stops here unless somebody follows.
     limit: u64,
@@ -22,7 +22,7 @@ struct Stream {
 
 /// Somebody who wants what the head is about to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Follow {
+pub(super) struct Follower {
     /// How long the head reads what nobody asked for before it comes to it; nothing if that comes next or has been read.
     pub(super) wait: Nanos,
     /// When it is in memory.
@@ -53,7 +53,7 @@ impl ReadAhead {
         };
         self.stream = Some(Stream {
             first: first.max(sectors.end.saturating_sub(self.segment_sectors)),
-            began: now,
+            started_at: now,
             began_media: platters.place(sectors.end - 1).end,
             limit: (sectors.end + self.segment_sectors).min(platters.sectors()),
         });
@@ -61,13 +61,13 @@ impl ReadAhead {
 
     /// Whether these sectors are in memory.
     pub(super) fn holds(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> bool {
-        let covers = |held: &Range<u64>| held.start <= sectors.start && sectors.end <= held.end;
+        let covers = |buffered: &Range<u64>| buffered.start <= sectors.start && sectors.end <= buffered.end;
         self.segments.iter().any(covers)
-            || self.stream.as_ref().is_some_and(|stream| covers(&stream.held(now, platters)))
+            || self.stream.as_ref().is_some_and(|stream| covers(&stream.buffered_range(now, platters)))
     }
 
     /// Somebody took these sectors from memory: a head that still reads on behind them goes on further.
-    pub(super) fn taken(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) {
+    pub(super) fn on_taken(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) {
         let Some(stream) = &mut self.stream else { return };
         if stream.runs(now, platters) && stream.first <= sectors.start && sectors.end <= stream.limit {
             stream.first = sectors.start;
@@ -76,18 +76,18 @@ impl ReadAhead {
     }
 
     /// What it takes to go on reading as far as these sectors, if the head is on its way to them.
-    pub(super) fn follow(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> Option<Follow> {
+    pub(super) fn follow(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> Option<Follower> {
         let stream = self.stream.as_ref()?;
         if !stream.runs(now, platters) || sectors.start < stream.first || stream.limit < sectors.start {
             return None;
         }
-        let next = stream.held(now, platters).end;
+        let next = stream.buffered_range(now, platters).end;
         let wait = if sectors.start <= next {
             Nanos::ZERO
         } else {
             stream.reaches(sectors.start, platters).since(now)
         };
-        Some(Follow { wait, until: stream.reaches(sectors.end, platters).max(now) })
+        Some(Follower { wait, until: stream.reaches(sectors.end, platters).max(now) })
     }
 
     /// The arm is called away: what the stream has read until now stays.
@@ -96,23 +96,23 @@ impl ReadAhead {
         if self.segments.len() == self.segments_max {
             self.segments.pop_front();
         }
-        self.segments.push_back(stream.held(now, platters));
+        self.segments.push_back(stream.buffered_range(now, platters));
     }
 
     /// Gives memory back, the oldest first, until what was read takes no more than this, a stream's own segment included.
     pub(super) fn fit(&mut self, sectors_max: u64) {
-        let held = |segment: &Range<u64>| segment.end - segment.start;
-        let mut sectors = self.segments.iter().map(held).sum::<u64>() + self.segment_sectors;
+        let buffered = |segment: &Range<u64>| segment.end - segment.start;
+        let mut sectors = self.segments.iter().map(buffered).sum::<u64>() + self.segment_sectors;
         while sectors > sectors_max
             && let Some(oldest) = self.segments.pop_front()
         {
-            sectors -= held(&oldest);
+            sectors -= buffered(&oldest);
         }
     }
 
     /// These sectors are about to hold something else.
     pub(super) fn forget(&mut self, sectors: &Range<u64>) {
-        let touches = |held: &Range<u64>| held.start < sectors.end && sectors.start < held.end;
+        let touches = |buffered: &Range<u64>| buffered.start < sectors.end && sectors.start < buffered.end;
         assert!(self.stream.is_none(), "an arm that writes has been called away");
         self.segments.retain(|segment| !touches(segment));
     }
@@ -121,7 +121,7 @@ impl ReadAhead {
 impl Stream {
     /// When the sector before `end` has been read.
     fn reaches(&self, end: u64, platters: &Platters) -> Nanos {
-        self.began + Nanos(platters.place(end - 1).end.saturating_sub(self.began_media))
+        self.started_at + Nanos(platters.place(end - 1).end.saturating_sub(self.began_media))
     }
 
     /// Whether the head has not stopped reading on.
@@ -130,8 +130,8 @@ impl Stream {
     }
 
     /// What it has read.
-    fn held(&self, now: Nanos, platters: &Platters) -> Range<u64> {
-        let media_time = self.began_media + now.since(self.began).0;
+    fn buffered_range(&self, now: Nanos, platters: &Platters) -> Range<u64> {
+        let media_time = self.began_media + now.since(self.started_at).0;
         self.first..platters.sector_after(media_time).min(self.limit).max(self.first)
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         cache.start(&(0..100), start, &platters);
         let until = start + Nanos(platters.place(199).end - platters.place(99).end);
         let follow = cache.follow(&(100..200), start, &platters);
-        assert_eq!(follow, Some(Follow { wait: Nanos::ZERO, until }));
+        assert_eq!(follow, Some(Follower { wait: Nanos::ZERO, until }));
         assert!(!cache.holds(&(100..200), start, &platters) && cache.holds(&(100..200), until, &platters));
         assert!(cache.holds(&(0..50), start, &platters), "what was read is held");
         let follow = cache.follow(&(200..300), start, &platters).unwrap();
@@ -180,10 +180,10 @@ mod tests {
         cache.start(&(0..100), Nanos(0), &platters);
         let halfway = cache.follow(&(500..600), Nanos(0), &platters).unwrap().until;
         assert!(cache.holds(&(500..600), halfway, &platters));
-        cache.taken(&(500..600), halfway, &platters);
+        cache.on_taken(&(500..600), halfway, &platters);
         assert!(cache.holds(&(1100..1600), LATE, &platters) && !cache.holds(&(1100..1601), LATE, &platters));
         assert!(!cache.holds(&(400..500), LATE, &platters), "what is behind makes room");
-        cache.taken(&(1500..1600), LATE, &platters);
+        cache.on_taken(&(1500..1600), LATE, &platters);
         assert!(!cache.holds(&(1600..1601), LATE + LATE, &platters), "a head that has stopped stays stopped");
     }
 
@@ -195,13 +195,13 @@ mod tests {
             cache.start(&(start..start + 100), Nanos(0), &platters);
             cache.stop(Nanos(0), &platters);
         }
-        let held = |cache: &ReadAhead| {
+        let buffered = |cache: &ReadAhead| {
             [0u64, 10_000, 20_000].map(|start| cache.holds(&(start..start + 100), Nanos(5), &platters))
         };
-        assert_eq!(held(&cache), [false, true, true]);
+        assert_eq!(buffered(&cache), [false, true, true]);
         assert!(!cache.holds(&(20_001..20_101), LATE, &platters), "nothing was read beyond");
         cache.fit(1100);
-        assert_eq!(held(&cache), [false, false, true], "the oldest goes first");
+        assert_eq!(buffered(&cache), [false, false, true], "the oldest goes first");
     }
 
     #[test]

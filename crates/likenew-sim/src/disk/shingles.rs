@@ -145,7 +145,7 @@ impl Shingles {
     }
 
     /// These sectors have been appended, at the place that [`append_room`](Self::append_room) said.
-    pub(super) fn appended(&mut self, extents: &[Range<u64>]) {
+    pub(super) fn on_append(&mut self, extents: &[Range<u64>]) {
         let sectors: u64 = extents.iter().map(|extent| extent.end - extent.start).sum();
         let header = self.parameters.header_sectors;
         self.cache.begin_append(header + sectors, header);
@@ -169,7 +169,7 @@ impl Shingles {
                 return;
             }
             let start = random.random_range(0..places) * sectors;
-            self.appended(std::slice::from_ref(&(start..start + sectors)));
+            self.on_append(std::slice::from_ref(&(start..start + sectors)));
         }
     }
 

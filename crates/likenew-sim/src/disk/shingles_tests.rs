@@ -129,7 +129,7 @@ proptest! {
                             plain.write(extent.clone(), at);
                             at += extent.end - extent.start;
                         }
-                        shingles.appended(&extents);
+                        shingles.on_append(&extents);
                     }
                 }
                 Act::Band(band) => {
@@ -155,7 +155,7 @@ proptest! {
 fn a_band_that_the_log_has_whole_is_not_read_from_its_home() {
     let mut shingles = Shingles::new(parameters());
     for extent in [0..12, 12..16] {
-        shingles.appended(std::slice::from_ref(&extent));
+        shingles.on_append(std::slice::from_ref(&extent));
     }
     let mut accesses = Vec::new();
     shingles.take_up();

@@ -87,14 +87,14 @@ impl WriteCache {
                 index += 1;
                 continue;
             }
-            let held = self.extents.swap_remove(index);
+            let extent = self.extents.swap_remove(index);
             // Sectors that were here already are counted once.
-            self.sectors -= length(&overlap(&held.sectors, &joined.sectors));
+            self.sectors -= length(&overlap(&extent.sectors, &joined.sectors));
             joined = Extent {
-                sectors: held.sectors.start.min(joined.sectors.start)
-                    ..held.sectors.end.max(joined.sectors.end),
-                since: held.since.min(joined.since),
-                sequence: held.sequence.min(joined.sequence),
+                sectors: extent.sectors.start.min(joined.sectors.start)
+                    ..extent.sectors.end.max(joined.sectors.end),
+                since: extent.since.min(joined.since),
+                sequence: extent.sequence.min(joined.sequence),
             };
             // The longer extent may touch one that was passed over.
             index = 0;
@@ -104,7 +104,7 @@ impl WriteCache {
 
     /// Whether all of these sectors are here, so that a read needs no arm.
     pub(super) fn holds(&self, sectors: &Range<u64>) -> bool {
-        self.extents.iter().chain(&self.on_the_way).any(|extent| within(sectors, &extent.sectors))
+        self.extents.iter().chain(&self.on_the_way).any(|extent| contains_range(sectors, &extent.sectors))
     }
 
     /// What waits, in no particular order.
@@ -124,7 +124,7 @@ impl WriteCache {
 
     /// Takes sectors that wait, in one extent, out to the platters.
     pub(super) fn take(&mut self, sectors: Range<u64>) {
-        let index = self.extents.iter().position(|extent| within(&sectors, &extent.sectors));
+        let index = self.extents.iter().position(|extent| contains_range(&sectors, &extent.sectors));
         let index = index.expect("only what waits is taken");
         let Extent { since, sequence, .. } = self.extents[index];
         self.cut(index, &sectors);
@@ -132,7 +132,7 @@ impl WriteCache {
     }
 
     /// What was taken is on the platters.
-    pub(super) fn written(&mut self) {
+    pub(super) fn on_written(&mut self) {
         assert!(!self.on_the_way.is_empty(), "something was on its way");
         self.sectors -= self.on_the_way.drain(..).map(|extent| length(&extent.sectors)).sum::<u64>();
     }
@@ -171,7 +171,7 @@ fn touch(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-fn within(inner: &Range<u64>, outer: &Range<u64>) -> bool {
+fn contains_range(inner: &Range<u64>, outer: &Range<u64>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
@@ -212,10 +212,10 @@ mod tests {
         assert!(put(&mut cache, 0..3000) && !put(&mut cache, 5000..5001));
         cache.take(0..2048);
         assert!(!put(&mut cache, 5000..5001) && cache.holds(&(0..8)));
-        cache.written();
+        cache.on_written();
         assert!(put(&mut cache, 5000..5001) && !cache.holds(&(0..8)));
         cache.take(2048..3000);
-        cache.written();
+        cache.on_written();
         assert_eq!(cache.sectors(), 1);
     }
 
@@ -229,7 +229,7 @@ mod tests {
         assert!(!cache.is_flushed(mark));
         cache.take(0..8);
         assert!(!cache.is_flushed(mark));
-        cache.written();
+        cache.on_written();
         assert!(cache.is_flushed(mark) && !cache.is_flushed(cache.mark()));
     }
 
@@ -269,13 +269,13 @@ mod tests {
                         away.extend(taken);
                     },
                     Act::Written => if !away.is_empty() {
-                        cache.written();
+                        cache.on_written();
                         away.clear();
                     },
                 }
-                let mut held: Vec<u64> = cache.extents().iter().flat_map(|extent| extent.sectors.clone()).collect();
-                held.sort_unstable();
-                prop_assert!(held.iter().eq(&waiting), "{held:?} {waiting:?}");
+                let mut sectors: Vec<u64> = cache.extents().iter().flat_map(|extent| extent.sectors.clone()).collect();
+                sectors.sort_unstable();
+                prop_assert!(sectors.iter().eq(&waiting), "{sectors:?} {waiting:?}");
                 prop_assert_eq!(cache.sectors(), (waiting.len() + away.len()) as u64);
             }
         }

@@ -19,15 +19,15 @@ pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
     let whole = Nanos(platters.place(platters.sectors() - 1).end);
     let bytes = platters.sectors() * u64::from(disk.platters.sector_bytes);
     let passing = whole.max(transfer_time(bytes, disk.link.bytes_per_s));
-    let access = disk.command + disk.read_seek.average + Nanos(disk.platters.turn.0 / 2);
+    let access = disk.command + disk.read_seek.average + Nanos(disk.platters.revolution.0 / 2);
     let mut layers = vec![link(&disk.link), firmware(disk), cache(disk)];
-    layers.extend(disk.shingles.as_ref().map(|shingles| shingled(shingles, disk.platters.sector_bytes)));
+    layers.extend(disk.shingles.as_ref().map(|shingles| shingle_box(shingles, disk.platters.sector_bytes)));
     layers.extend([arm(disk), surface(disk, &platters, whole)]);
     let times = vec![
         Fact::new("a random read, alone (command + average seek + half a turn)", Value::Span(access)),
         Fact::new(
             "a random write past the cache, alone",
-            Value::Span(disk.command + disk.write_seek.average + Nanos(disk.platters.turn.0 / 2)),
+            Value::Span(disk.command + disk.write_seek.average + Nanos(disk.platters.revolution.0 / 2)),
         ),
         Fact::new("reading it all in order", Value::Span(passing)),
         Fact::new("writing it all in order", Value::Span(passing)),
@@ -57,7 +57,7 @@ fn cache(disk: &DiskParameters) -> LayerBox {
     LayerBox::new("cache", says, facts)
 }
 
-fn shingled(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
+fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
     let bytes = |sectors: u64| Value::Bytes(sectors * u64::from(sector_bytes));
     let facts = vec![
         Fact::new("persistent cache", bytes(shingles.log_sectors)),
@@ -90,11 +90,11 @@ fn arm(disk: &DiskParameters) -> LayerBox {
 }
 
 fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox {
-    let turn = disk.platters.turn;
+    let revolution = disk.platters.revolution;
     let bytes = (platters.sectors() * u64::from(disk.platters.sector_bytes)) as f64;
     let facts = vec![
-        Fact::new("turns a minute", Value::Count((60e9 / turn.0 as f64).round() as u64)),
-        Fact::new("one turn", Value::Span(turn)),
+        Fact::new("turns a minute", Value::Count((60e9 / revolution.0 as f64).round() as u64)),
+        Fact::new("one turn", Value::Span(revolution)),
         Fact::new("heads", Value::Count(disk.platters.heads.into())),
         Fact::new("cylinders", Value::Count(platters.cylinders().into())),
         Fact::new("zones", Value::Count(disk.platters.zones.into())),

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use super::value::{Fact, Value, serialize_value};
-use crate::section::Sourced;
+use crate::section::SourceEntry;
 
 /// What a drive is made of and what follows from it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -36,7 +36,7 @@ pub struct Explanation {
     /// Parameters that no source was found for.
     pub parameters_assumed: usize,
     /// Every parameter with its source.
-    pub sources: Vec<Sourced>,
+    pub sources: Vec<SourceEntry>,
 }
 
 /// A layer of a drive.
@@ -78,7 +78,7 @@ pub enum Picture {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
     /// What is done: `sequential read` …
-    pub of: &'static str,
+    pub rate_name: &'static str,
     /// What the maker or a reviewer says.
     pub advertised: Option<Value>,
     /// What bounds it; one at least, all in the same unit.
@@ -87,10 +87,10 @@ pub struct Ceiling {
 
 impl Ceiling {
     /// What takes no time bounds nothing.
-    pub(crate) fn new(of: &'static str, mut bounds: Vec<Bound>) -> Self {
+    pub(crate) fn new(rate_name: &'static str, mut bounds: Vec<Bound>) -> Self {
         bounds.retain(|bound| bound.value.number().is_some_and(f64::is_finite));
         assert!(!bounds.is_empty(), "something bounds everything");
-        Self { of, advertised: None, bounds }
+        Self { rate_name, advertised: None, bounds }
     }
 
     /// The lowest bound, which is the ceiling.
@@ -108,9 +108,9 @@ impl Ceiling {
 impl Serialize for Ceiling {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut fields = out.serialize_struct("Ceiling", 7)?;
-        fields.serialize_field("of", self.of)?;
+        fields.serialize_field("of", self.rate_name)?;
         serialize_value(&self.limit().value, &mut fields)?;
-        fields.serialize_field("limited_by", &self.limit().by)?;
+        fields.serialize_field("limited_by", &self.limit().bottleneck)?;
         fields.serialize_field("advertised", &self.advertised.as_ref().and_then(Value::number))?;
         fields.serialize_field("bounds", &self.bounds)?;
         fields.end()
@@ -121,24 +121,24 @@ impl Serialize for Ceiling {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// The layer.
-    pub by: String,
+    pub bottleneck: String,
     /// How it comes about.
-    pub how: String,
+    pub method: String,
     /// At what rate.
     pub value: Value,
 }
 
 impl Bound {
-    pub(crate) fn new(by: &str, how: impl Into<String>, value: Value) -> Self {
-        Self { by: by.into(), how: how.into(), value }
+    pub(crate) fn new(bottleneck: &str, method: impl Into<String>, value: Value) -> Self {
+        Self { bottleneck: bottleneck.into(), method: method.into(), value }
     }
 }
 
 impl Serialize for Bound {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut fields = out.serialize_struct("Bound", 5)?;
-        fields.serialize_field("by", &self.by)?;
-        fields.serialize_field("how", &self.how)?;
+        fields.serialize_field("by", &self.bottleneck)?;
+        fields.serialize_field("how", &self.method)?;
         serialize_value(&self.value, &mut fields)?;
         fields.end()
     }

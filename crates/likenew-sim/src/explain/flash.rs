@@ -128,8 +128,9 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
     };
     // A random write programs a page of the map at least, and a read moves one.
     let writes_per_unit = (unit_bytes / page_bytes.max(RANDOM_BYTES)).max(1) as u32;
-    let small =
-        |by, how: String, many: u32, span: Nanos| Bound::new(by, how, Value::PerSecond(rate(many, span)));
+    let small = |bottleneck, method: String, many: u32, span: Nanos| {
+        Bound::new(bottleneck, method, Value::PerSecond(rate(many, span)))
+    };
     let small_wire = link_iops(&link);
     let past_the_cache = past_the_cache.map(|native| {
         let bounds = vec![wire.clone(), commands(write_command), channels.clone(), native];

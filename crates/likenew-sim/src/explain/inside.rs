@@ -4,30 +4,30 @@ use likenew_core::units::{Nanos, three_digits};
 
 use super::value::{Fact, Value};
 use crate::model::Model;
-use crate::spec::{Named, Spec};
-use crate::truth::{Inside, Truth};
+use crate::spec::{Spec, SpecName};
+use crate::truth::{TrueValue, Truth};
 
 /// One fact for each property of a drive that was drawn; nothing of others.
 pub(super) fn explain(spec: &Spec, model: &Model) -> Vec<Fact> {
-    if !matches!(spec.drive, Named::Drawn(_)) {
+    if !matches!(spec.drive, SpecName::Generated(_)) {
         return Vec::new();
     }
-    let rows = Truth::of(spec, model).rows();
+    let rows = Truth::from_spec(spec, model).rows();
     rows.into_iter().map(|(key, unit, inside)| Fact::new(key, value(unit, inside))).collect()
 }
 
-fn value(unit: &str, inside: Inside) -> Value {
+fn value(unit: &str, inside: TrueValue) -> Value {
     match inside {
-        Inside::Word(word) => Value::text(word),
-        Inside::Number(number) => amount(unit, number),
-        Inside::Hidden { low, high } if low == high => {
+        TrueValue::Word(word) => Value::text(word),
+        TrueValue::Number(number) => amount(unit, number),
+        TrueValue::Hidden { low, high } if low == high => {
             Value::Text(format!("{}, which does not show", amount(unit, low)))
         }
-        Inside::Hidden { low, high } => {
+        TrueValue::Hidden { low, high } => {
             Value::Text(format!("{} to {}", amount(unit, low), amount(unit, high)))
         }
-        Inside::HiddenWord(word) => Value::Text(format!("{word}, which does not show")),
-        Inside::Absent => Value::text("none"),
+        TrueValue::HiddenWord(word) => Value::Text(format!("{word}, which does not show")),
+        TrueValue::Absent => Value::text("none"),
     }
 }
 

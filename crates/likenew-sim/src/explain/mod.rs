@@ -13,7 +13,7 @@ mod volume;
 
 use crate::facts;
 use crate::make;
-use crate::model::{Advertised, Mechanism, Model};
+use crate::model::{Mechanism, Model, RatedSpeeds};
 use crate::spec::Spec;
 use crate::truth::causes;
 use explanation::{Ceiling, Explanation, LayerBox};
@@ -52,7 +52,9 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
         let says = "What the drive meets, above it and around it.";
         parts.layers.insert(0, LayerBox::new("situations", says, facts.collect()));
     }
-    let limit = |of: &str| parts.ceilings.iter().find(|ceiling| ceiling.of == of).map(Ceiling::limit);
+    let limit = |rate_name: &str| {
+        parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)
+    };
     for (name, of) in
         [("reading it all in order", SEQUENTIAL_READ), ("writing it all in order", SEQUENTIAL_WRITE)]
     {
@@ -65,7 +67,7 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     parts
         .ceilings
         .iter_mut()
-        .for_each(|ceiling| ceiling.advertised = advertised(&model.advertised, ceiling.of));
+        .for_each(|ceiling| ceiling.advertised = advertised_value(&model.advertised, ceiling.rate_name));
     Explanation {
         target: spec.text.clone(),
         kind: model.mechanism.kind(),
@@ -87,7 +89,7 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
 /// What reading a drive in order is limited to, its own link among the limits.
 pub(crate) fn sequential_read_bytes_per_s(spec: &Spec, model: &Model) -> f64 {
     let parts = parts(spec, model);
-    let ceiling = parts.ceilings.iter().find(|ceiling| ceiling.of == SEQUENTIAL_READ);
+    let ceiling = parts.ceilings.iter().find(|ceiling| ceiling.rate_name == SEQUENTIAL_READ);
     ceiling.and_then(|ceiling| ceiling.limit().value.number()).unwrap_or(f64::INFINITY)
 }
 
@@ -97,10 +99,10 @@ const RANDOM_READ: &str = "random 4 KiB read";
 const RANDOM_WRITE: &str = "random 4 KiB write";
 
 /// What is said of a new drive.
-fn advertised(advertised: &Advertised, of: &str) -> Option<Value> {
+fn advertised_value(advertised: &RatedSpeeds, rate_name: &str) -> Option<Value> {
     let rate = |bytes_per_s: Option<u64>| bytes_per_s.map(|rate| Value::BytesPerSecond(rate as f64));
     let iops = |iops: Option<u64>| iops.map(|iops| Value::PerSecond(iops as f64));
-    match of {
+    match rate_name {
         SEQUENTIAL_READ => rate(advertised.read_bytes_per_s),
         SEQUENTIAL_WRITE => rate(advertised.write_bytes_per_s),
         RANDOM_READ => iops(advertised.random_read_iops),

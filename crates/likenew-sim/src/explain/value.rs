@@ -65,9 +65,9 @@ impl fmt::Display for Value {
             Self::Bytes(bytes) => f.pad(&amount(*bytes)),
             Self::BytesPerSecond(bytes_per_s) => f.pad(&rate(*bytes_per_s)),
             Self::PerSecond(number) if *number < 1000.0 => f.pad(&format!("{}/s", three_digits(*number))),
-            Self::PerSecond(number) => f.pad(&format!("{}/s", grouped(number.round() as u64))),
+            Self::PerSecond(number) => f.pad(&format!("{}/s", group_thousands(number.round() as u64))),
             Self::Span(span) => f.pad(&span.to_string()),
-            Self::Count(count) => f.pad(&grouped(*count)),
+            Self::Count(count) => f.pad(&group_thousands(*count)),
             Self::Share(share) => f.pad(&format!("{:.1} %", share * 100.0)),
             Self::Text(text) => f.pad(text),
         }
@@ -75,7 +75,7 @@ impl fmt::Display for Value {
 }
 
 /// A whole number, from 10 000 on in groups of three.
-fn grouped(number: u64) -> String {
+fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
     if digits.len() < 5 {
         return digits;

@@ -82,7 +82,7 @@ fn store(volume: &VolumeParameters, trims: bool) -> LayerBox {
 }
 
 fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
-    let (iops, why) = match state {
+    let (iops, reason) = match state {
         State::New => (volume.credits.iops_max(), "burst"),
         State::Used => (volume.credits.baseline_iops, "baseline"),
     };
@@ -92,7 +92,7 @@ fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
         Bound::new("throughput limit", "its rate", Value::BytesPerSecond(volume.bytes_per_s as f64)),
         Bound::new(
             "credits",
-            format!("{why}, {iops}/s × {}", amount(io_bytes)),
+            format!("{reason}, {iops}/s × {}", amount(io_bytes)),
             Value::BytesPerSecond(iops as f64 * io_bytes as f64),
         ),
     ];
@@ -104,7 +104,7 @@ fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
             format!("its rate / {}", amount(RANDOM_BYTES)),
             Value::PerSecond(volume.bytes_per_s as f64 / RANDOM_BYTES as f64),
         ),
-        Bound::new("credits", format!("{why} rate"), Value::PerSecond(iops as f64)),
+        Bound::new("credits", format!("{reason} rate"), Value::PerSecond(iops as f64)),
         Bound::new(
             "store",
             format!("{slots} at once / mean latency"),

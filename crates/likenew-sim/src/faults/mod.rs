@@ -1,5 +1,5 @@
 //! What can be wrong with a drive, around whatever mechanism it has.
 
-pub mod fault_parameters;
-pub(crate) mod faulty;
+pub mod drive_faults;
+pub(crate) mod faulty_device;
 pub(crate) mod neighbour;

@@ -5,13 +5,13 @@
 //! what would leave meanwhile is left out. Where the mechanism keeps bytes its writes are reads, as they are not the host's.
 
 use likenew_core::counters::Counters;
-use likenew_core::drive::Accounting;
+use likenew_core::drive::FlashCounters;
 use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::fault_parameters::NeighbourParameters;
+use super::drive_faults::NeighbourParameters;
 use crate::device::{Device, NO_IO, SelfCounts, pass_on};
 
 /// All drives with the same neighbour have it at the same moments.
@@ -31,7 +31,7 @@ pub(crate) struct Neighbour {
     free: Vec<u32>,
     /// Its I/Os, by slot, and what of them has ended.
     ios: [Io; SLOTS as usize],
-    ended: Counters,
+    counters: Counters,
 }
 
 impl Neighbour {
@@ -51,7 +51,7 @@ impl Neighbour {
             next: Nanos::ZERO,
             free: (0..SLOTS).rev().collect(),
             ios: [NO_IO; SLOTS as usize],
-            ended: Counters::default(),
+            counters: Counters::default(),
         };
         neighbour.next = neighbour.gap();
         neighbour
@@ -64,7 +64,7 @@ impl Neighbour {
         Nanos::from_secs_f64(-share.ln() / f64::from(self.parameters.ios_per_s))
     }
 
-    fn leave(&mut self) {
+    fn skip(&mut self) {
         let now = self.next;
         self.next = now + self.gap().max(Nanos(1));
         let place = self.random.random_range(0..self.places);
@@ -95,7 +95,7 @@ impl Neighbour {
                 Some(slot) => done.push(Completion { slot: Slot(slot), ..completion }),
                 None => {
                     let io = &self.ios[completion.slot.index()];
-                    self.ended.count(io.op, completion.outcome.bytes(io.length).into());
+                    self.counters.count(io.op, completion.outcome.bytes(io.length).into());
                     self.free.push(completion.slot.0);
                 }
             }
@@ -123,7 +123,7 @@ impl Device for Neighbour {
         if self.inner.next_at().is_some_and(|at| at <= self.next) {
             self.step_inner(done);
         } else {
-            self.leave();
+            self.skip();
         }
     }
 
@@ -131,23 +131,23 @@ impl Device for Neighbour {
         self.inner.data(Slot(slot.0 + SLOTS))
     }
 
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
+    fn settle(&mut self, now: Nanos) -> Nanos {
         let (mut at, mut done) = (now, Vec::new());
         while self.free.len() < SLOTS as usize {
             at = at.max(self.inner.next_at().expect("what is in flight ends"));
             self.step_inner(&mut done);
         }
         assert!(done.is_empty(), "nothing of the host's is in flight");
-        self.inner.come_to_rest(at)
+        self.inner.settle(at)
     }
 
     fn self_counts(&self, now: Nanos) -> SelfCounts {
         let inner = self.inner.self_counts(now);
-        SelfCounts { others: inner.others.plus(&self.ended), ..inner }
+        SelfCounts { neighbour_io: inner.neighbour_io.plus(&self.counters), ..inner }
     }
 
     /// The mechanism's books, which do not tell who has written.
-    fn accounting(&self) -> Accounting {
-        self.inner.accounting()
+    fn flash_counters(&self) -> FlashCounters {
+        self.inner.flash_counters()
     }
 }

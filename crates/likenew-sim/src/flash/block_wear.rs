@@ -89,7 +89,7 @@ impl BlockWear {
     /// The wear of all blocks that work.
     pub(crate) fn summary(&self) -> Wear {
         let works = (0..).zip(&self.erases).filter(|(block, _)| !self.is_bad(*block));
-        Wear::of(works.map(|(_, erases)| *erases), self.bad_blocks)
+        Wear::from_erases(works.map(|(_, erases)| *erases), self.bad_blocks)
     }
 
     fn is_bad(&self, block: u32) -> bool {

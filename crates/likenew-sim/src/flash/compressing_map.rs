@@ -27,7 +27,9 @@ use serde::{Deserialize, Serialize};
 use super::block_entries::BlockEntries;
 use super::compressing_parameters::CompressingParameters;
 use super::policies::Collection;
-use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Work};
+use super::translation_layer::{
+    Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
+};
 use super::victims::Victims;
 
 /// Whose entries an open block takes.
@@ -59,7 +61,7 @@ struct Die {
 }
 
 /// In the map, 0 stands for "nothing", so that a new drive's map is untouched zero memory; granule `n` is `n + 1`.
-const NOTHING: u32 = 0;
+const NO_PAGE: u32 = 0;
 
 /// The translation layer.
 #[derive(Serialize, Deserialize)]
@@ -109,7 +111,7 @@ impl CompressingMap {
             unit_granules: parameters.unit_granules(),
             row_granules: parameters.row_granules(),
             valid_per_die_max: parameters.valid_per_die_max() as u32,
-            granules: vec![NOTHING; user_pages],
+            granules: vec![NO_PAGE; user_pages],
             sizes: vec![0; user_pages],
             entries: (0..blocks).map(|_| BlockEntries::default()).collect(),
             victims: Victims::new(
@@ -144,7 +146,7 @@ impl CompressingMap {
     #[inline]
     fn invalidate(&mut self, page: u32) {
         let Some((granule, size)) = self.entry(page) else { return };
-        self.granules[page as usize] = NOTHING;
+        self.granules[page as usize] = NO_PAGE;
         self.mapped_pages -= 1;
         let block = granule / self.block_granules;
         let die = self.victims.lose_by(block, size as u16);
@@ -196,10 +198,10 @@ impl CompressingMap {
     }
 
     /// As [`Self::renew`] for host pages, and collects what that needs.
-    fn renew_host(&mut self, die: u32, todo: &mut Todo) -> Work {
+    fn renew_host(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let mut work = self.renew(die, Stream::Host);
         while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
-            work.add(self.collect(die, todo));
+            work.add(self.collect(die, pending));
         }
         work
     }
@@ -226,7 +228,7 @@ impl CompressingMap {
     }
 
     /// Moves what is valid out of the emptiest closed block of a die and erases it.
-    fn collect(&mut self, die: u32, todo: &mut Todo) -> Work {
+    fn collect(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let victim = self.victims.choose(die).expect("a die that needs collection has a closed block");
         self.victims.take(victim);
         let valid = u32::from(self.victims.valid(victim));
@@ -234,19 +236,19 @@ impl CompressingMap {
             valid < self.parameters.block_granules_sure(),
             "a die never holds so much that collection gains nothing"
         );
-        let mut work = self.move_out(die, victim, todo);
+        let mut work = self.move_out(die, victim, pending);
         work.add(Work { moved: valid, erases: 1, ..Work::NONE });
         self.victims.erase(victim);
         self.erases[victim as usize] += 1;
         let start = u64::from(victim) * u64::from(self.block_granules);
-        todo.note(|| Change::Erased(start..start + u64::from(self.block_granules)));
+        pending.note(|| Change::Erased(start..start + u64::from(self.block_granules)));
         self.dies[die as usize].free.push_back(victim);
         self.counts.erases += 1;
         work
     }
 
     /// Moves all valid entries of a block, which takes these reads and programs.
-    fn move_out(&mut self, die: u32, victim: u32, todo: &mut Todo) -> Work {
+    fn move_out(&mut self, die: u32, victim: u32, pending: &mut PendingWork) -> Work {
         self.forget_stale(victim);
         let entries = std::mem::take(&mut self.entries[victim as usize]);
         let (mut work, mut next_row) = (Work::NONE, 0);
@@ -263,14 +265,14 @@ impl CompressingMap {
             if !self.has_room(die, Stream::Moved, 1) {
                 work.add(self.renew(die, Stream::Moved));
             }
-            todo.note(|| Change::Moved { from: u64::from(from), to: u64::from(to) });
+            pending.note(|| Change::Moved { from: u64::from(from), to: u64::from(to) });
         }
         work
     }
 
-    fn give(todo: &mut Todo, die: u32, work: Work) {
+    fn give(pending: &mut PendingWork, die: u32, work: Work) {
         if work != Work::NONE {
-            todo.push(die, work);
+            pending.push(die, work);
         }
     }
 }
@@ -289,10 +291,10 @@ impl TranslationLayer for CompressingMap {
     }
 
     #[inline]
-    fn find(&self, page: u32) -> Option<Place> {
+    fn find(&self, page: u32) -> Option<PhysicalPage> {
         let (granule, size) = self.entry(page)?;
         let block = granule / self.block_granules;
-        Some(Place {
+        Some(PhysicalPage {
             at: u64::from(granule),
             row: u64::from(granule / self.row_granules),
             die: self.victims.die(block),
@@ -317,26 +319,26 @@ impl TranslationLayer for CompressingMap {
         Unit { cell: Cell::Native, size: self.unit_granules - next % self.unit_granules }
     }
 
-    fn write(&mut self, page: u32, size: u32, die: u32, todo: &mut Todo) {
+    fn write(&mut self, page: u32, size: u32, die: u32, pending: &mut PendingWork) {
         assert!((1..=self.size_max()).contains(&size), "an entry of {size} granules is none of ours");
         self.invalidate(page);
         let mut work = Work::NONE;
         if !self.has_room(die, Stream::Host, size) {
-            work.add(self.renew_host(die, todo));
+            work.add(self.renew_host(die, pending));
         }
         let (granule, parity) = self.append(die, Stream::Host, page, size);
         work.add(parity);
         self.dies[die as usize].valid += size;
         self.mapped_pages += 1;
         self.counts.host_pages += 1;
-        todo.note(|| Change::Written { page, at: u64::from(granule) });
+        pending.note(|| Change::Written { page, at: u64::from(granule) });
         if !self.has_room(die, Stream::Host, 1) {
-            work.add(self.renew_host(die, todo));
+            work.add(self.renew_host(die, pending));
         }
-        Self::give(todo, die, work);
+        Self::give(pending, die, work);
     }
 
-    fn end_unit(&mut self, die: u32, todo: &mut Todo) {
+    fn end_unit(&mut self, die: u32, pending: &mut PendingWork) {
         let place = &mut self.dies[die as usize];
         if std::mem::take(&mut place.unit_is_full) {
             return;
@@ -344,25 +346,25 @@ impl TranslationLayer for CompressingMap {
         let padded = place.open[Stream::Host as usize].next.next_multiple_of(self.unit_granules);
         let mut work = self.advance(die, Stream::Host, padded);
         if !self.has_room(die, Stream::Host, 1) {
-            work.add(self.renew_host(die, todo));
+            work.add(self.renew_host(die, pending));
         }
         self.dies[die as usize].unit_is_full = false;
-        Self::give(todo, die, work);
+        Self::give(pending, die, work);
     }
 
-    fn trim(&mut self, page: u32, _todo: &mut Todo) {
+    fn trim(&mut self, page: u32, _todo: &mut PendingWork) {
         self.invalidate(page);
     }
 
-    fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
+    fn tend(&mut self, die: u32, pending: &mut PendingWork) -> bool {
         let wanted = self.dies[die as usize].free.len() < self.parameters.idle_free_blocks as usize;
         let sure = self.parameters.block_granules_sure();
         let victim = if wanted { self.victims.choose(die) } else { None };
         if victim.is_none_or(|victim| u32::from(self.victims.valid(victim)) >= sure) {
             return false;
         }
-        let work = self.collect(die, todo);
-        todo.push(die, work);
+        let work = self.collect(die, pending);
+        pending.push(die, work);
         true
     }
 
@@ -383,7 +385,7 @@ impl TranslationLayer for CompressingMap {
     }
 
     fn wear(&self) -> Wear {
-        Wear::of(self.erases.iter().copied(), 0)
+        Wear::from_erases(self.erases.iter().copied(), 0)
     }
 }
 

@@ -41,7 +41,7 @@ fn usable_blocks(parameters: &CompressingParameters) -> f64 {
 
 fn write(map: &mut CompressingMap, page: u32, data: DataClass) {
     let size = map.size(data);
-    map.write(page, size, 0, &mut Todo::default());
+    map.write(page, size, 0, &mut PendingWork::default());
 }
 
 fn fill(map: &mut CompressingMap, data: DataClass) {
@@ -144,12 +144,13 @@ fn one_unit_of_a_stripe_is_parity() {
         assert_eq!(after, 1, "unit {unit}");
     }
     parameters.flash.user_pages = 1000;
-    let (mut map, mut todo) = (CompressingMap::new(parameters), Todo::default());
+    let (mut map, mut pending) = (CompressingMap::new(parameters), PendingWork::default());
     for page in 0..2 * 12 * 2 {
-        map.write(page, 16, 1, &mut todo);
+        map.write(page, 16, 1, &mut pending);
     }
     assert_eq!(map.counts().programmed, 2 * 16 * map.unit_granules as u64);
-    let works: Vec<Work> = todo.take_works().map(|(die, work)| (die == 1).then_some(work).unwrap()).collect();
+    let works: Vec<Work> =
+        pending.take_works().map(|(die, work)| (die == 1).then_some(work).unwrap()).collect();
     let parity = Work { moved: 16, programs: 1, ..Work::NONE };
     assert_eq!(works, vec![parity; 8]);
 }
@@ -161,10 +162,10 @@ fn dies_with_parity_advance_together() {
     let accepting = |map: &CompressingMap| (0..3).filter(|die| map.accepts(*die)).collect::<Vec<_>>();
     for (stripe, after_one, after_two) in [(4, vec![0, 2], vec![0]), (0, vec![0, 1, 2], vec![0, 1, 2])] {
         parameters.parity_stripe_units = stripe;
-        let (mut map, mut todo) = (CompressingMap::new(parameters), Todo::default());
+        let (mut map, mut pending) = (CompressingMap::new(parameters), PendingWork::default());
         let mut unit = |map: &mut CompressingMap, die| {
-            (0..2).for_each(|page| map.write(page, 16, die, &mut todo));
-            map.end_unit(die, &mut todo);
+            (0..2).for_each(|page| map.write(page, 16, die, &mut pending));
+            map.end_unit(die, &mut pending);
             accepting(map)
         };
         assert_eq!(unit(&mut map, 1), after_one);
@@ -175,27 +176,27 @@ fn dies_with_parity_advance_together() {
 
 #[test]
 fn an_entry_continues_in_the_next_unit_but_not_in_the_next_block() {
-    let (mut map, mut todo) = (CompressingMap::new(shape(0.07)), Todo::default());
+    let (mut map, mut pending) = (CompressingMap::new(shape(0.07)), PendingWork::default());
     let at = |map: &CompressingMap, page| map.find(page).unwrap().at;
     assert_eq!(map.unit(0).size, 32);
-    (0..3).for_each(|page| map.write(page, 15, 0, &mut todo));
-    map.end_unit(0, &mut todo);
+    (0..3).for_each(|page| map.write(page, 15, 0, &mut pending));
+    map.end_unit(0, &mut pending);
     assert_eq!((at(&map, 2), map.unit(0).size, map.counts().programmed), (30, 19, 45));
     // That unit is not full when it is programmed, and there is nothing left to program then.
-    (0..2).for_each(|_| map.end_unit(0, &mut todo));
+    (0..2).for_each(|_| map.end_unit(0, &mut pending));
     assert_eq!((map.unit(0).size, map.counts().programmed), (32, 64));
-    (3..32).for_each(|page| map.write(page, 15, 0, &mut todo));
-    map.end_unit(0, &mut todo);
+    (3..32).for_each(|page| map.write(page, 15, 0, &mut pending));
+    map.end_unit(0, &mut pending);
     assert_eq!(
         (at(&map, 31), map.unit(0).size),
         (64 + 28 * 15, 13),
         "the last entry ends 13 granules before the block"
     );
-    map.write(32, 14, 0, &mut todo);
-    map.end_unit(0, &mut todo);
+    map.write(32, 14, 0, &mut pending);
+    map.end_unit(0, &mut pending);
     assert_eq!((at(&map, 32), map.unit(0).size), (2 * 512, 18), "the next host block begins with it");
     assert_eq!(map.counts().programmed, 512 + 14);
-    assert_eq!(todo.take_works().count(), 0);
+    assert_eq!(pending.take_works().count(), 0);
 }
 
 #[test]
@@ -203,20 +204,20 @@ fn a_moved_entry_is_read_with_the_rows_that_hold_it_and_programmed_once() {
     let mut parameters = shape(0.07);
     (parameters.flash.blocks_per_die, parameters.flash.user_pages) = (8, 96);
     parameters.idle_free_blocks = 8;
-    let (mut map, mut todo) = (CompressingMap::new(parameters), Todo::default());
+    let (mut map, mut pending) = (CompressingMap::new(parameters), PendingWork::default());
     // 56 entries of 9 granules in a block, 8 granules left.
-    (0..57).for_each(|page| map.write(page, 9, 0, &mut todo));
+    (0..57).for_each(|page| map.write(page, 9, 0, &mut pending));
     for page in 0..56 {
         if ![2, 3, 7].contains(&page) {
-            map.trim(page, &mut todo);
+            map.trim(page, &mut pending);
         }
     }
-    assert!(map.tend(0, &mut todo));
+    assert!(map.tend(0, &mut pending));
     // Entry 2 is in row 0, entry 3 in rows 0 and 1, entry 7 in rows 1 and 2.
     let work = Work { rows: 3, moved: 27, erases: 1, ..Work::NONE };
-    assert_eq!(todo.take_works().collect::<Vec<_>>(), [(0, work)]);
-    (57..113).for_each(|page| map.write(page % 96, 9, 0, &mut todo));
-    todo.forget_works();
+    assert_eq!(pending.take_works().collect::<Vec<_>>(), [(0, work)]);
+    (57..113).for_each(|page| map.write(page % 96, 9, 0, &mut pending));
+    pending.forget_works();
     assert!(map.find(2).is_some_and(|place| place.size == 9));
     assert_consistent(&map);
 }
@@ -305,14 +306,14 @@ fn assert_consistent(map: &CompressingMap) {
     for block in 0..map.parameters.flash.blocks() {
         let start = block * map.block_granules;
         let end = start + map.block_granules;
-        let held: Vec<_> = entries.iter().filter(|entry| (start..end).contains(&entry.0)).collect();
-        let valid: u32 = held.iter().map(|entry| entry.1).sum();
+        let in_block: Vec<_> = entries.iter().filter(|entry| (start..end).contains(&entry.0)).collect();
+        let valid: u32 = in_block.iter().map(|entry| entry.1).sum();
         assert_eq!(u32::from(map.victims.valid(block)), valid, "block {block}");
-        assert!(held.iter().all(|entry| entry.0 + entry.1 <= end));
+        assert!(in_block.iter().all(|entry| entry.0 + entry.1 <= end));
         let listed = &map.entries[block as usize];
         let mut of_list = listed.pages().iter();
         assert!(
-            held.iter().all(|entry| of_list.any(|page| *page == entry.2)),
+            in_block.iter().all(|entry| of_list.any(|page| *page == entry.2)),
             "block {block} lists its entries"
         );
     }
@@ -336,18 +337,18 @@ proptest! {
     #[test]
     fn a_full_drive_goes_on(parameters in small_shapes(), seed in any::<u64>()) {
         prop_assume!(parameters.check().is_ok());
-        let (mut map, mut todo) = (CompressingMap::new(parameters), Todo::default());
+        let (mut map, mut pending) = (CompressingMap::new(parameters), PendingWork::default());
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         for step in 0..5000 {
             let page = if step < map.user_pages() { step } else { random.random_range(0..map.user_pages()) };
             let size = if random.random_bool(0.7) { map.size_max() } else { random.random_range(1..=map.size_max()) };
             let die = (0..parameters.flash.dies).map(|die| (die + step) % parameters.flash.dies);
             let die = die.into_iter().find(|die| map.accepts(*die)).expect("some die has room");
-            map.write(page, size, die, &mut todo);
+            map.write(page, size, die, &mut pending);
             if random.random_bool(0.2) {
-                map.end_unit(die, &mut todo);
+                map.end_unit(die, &mut pending);
             }
-            todo.forget_works();
+            pending.forget_works();
         }
         assert_consistent(&map);
     }

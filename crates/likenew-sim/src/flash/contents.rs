@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::translation_layer::{Change, Todo};
+use super::translation_layer::{Change, PendingWork};
 
-/// The bytes in the flash, by [`Place::at`](super::translation_layer::Place::at).
+/// The bytes in the flash, by [`PhysicalPage::at`](super::translation_layer::PhysicalPage::at).
 pub(crate) type Copies = BTreeMap<u64, Box<[u8]>>;
 
 /// The bytes in the flash, in the write buffer, and on their way.
@@ -77,8 +77,8 @@ impl Contents {
     }
 
     /// Follows what a translation layer did while it wrote a page of the buffer, or none.
-    pub(crate) fn follow(&mut self, todo: &mut Todo, buffered: Option<u32>) {
-        for change in todo.take_changes() {
+    pub(crate) fn follow(&mut self, pending: &mut PendingWork, buffered: Option<u32>) {
+        for change in pending.take_changes() {
             match change {
                 Change::Written { page, at } => {
                     let buffered = buffered.unwrap_or_else(|| panic!("page {page} comes from the buffer"));

@@ -10,7 +10,7 @@ mod writing;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::drive::Accounting;
+use likenew_core::drive::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use super::contents::{Contents, Copies};
 use super::flash_parameters::FlashParameters;
 use super::map_cache::MapCache;
-use super::nand::{Ended, Nand, NandEvent, ReadJob, Reader};
+use super::nand::{Nand, NandCompletion, NandEvent, ReadJob, Reader};
 use super::thermal::Thermal;
-use super::translation_layer::{Counts, Todo, TranslationLayer};
+use super::translation_layer::{Counts, PendingWork, TranslationLayer};
 use super::write_buffer::WriteBuffer;
-use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, books};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, flash_counters};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::timeline::Timeline;
@@ -74,7 +74,7 @@ pub(crate) struct FlashDrive<L> {
     firmware: Timeline,
     buffer: WriteBuffer,
     layer: L,
-    todo: Todo,
+    pending: PendingWork,
     nand: Nand,
     map_cache: Option<MapCache>,
     /// Changed segments of the map that have left the cache and do not fill a program unit yet.
@@ -109,9 +109,9 @@ pub(crate) struct FlashDrive<L> {
 /// Stands for the slot of a flush that no host asked for.
 const RESTING: u32 = u32::MAX;
 
-/// The same as [`Saved`], to be written.
+/// The same as [`SavedState`], to be written.
 #[derive(Serialize)]
-struct SavedRef<'a, L> {
+struct SavedStateRef<'a, L> {
     layer: &'a L,
     now_s: i64,
     contents: Option<&'a Copies>,
@@ -119,7 +119,7 @@ struct SavedRef<'a, L> {
 
 /// What a drive that is saved holds.
 #[derive(Serialize, Deserialize)]
-struct Saved<L> {
+struct SavedState<L> {
     layer: L,
     now_s: i64,
     contents: Option<Copies>,
@@ -136,7 +136,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
     /// # Errors
     /// A sentence, if these bytes are no such drive.
     pub(crate) fn restore(parameters: FlashParameters, state: &[u8]) -> Result<Self, String> {
-        let saved: Saved<L> = postcard::from_bytes(state)
+        let saved: SavedState<L> = postcard::from_bytes(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
         let mut drive = Self::open(parameters, saved.layer, saved.now_s);
         if let Some(copies) = saved.contents {
@@ -178,7 +178,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             next_second: Nanos::from_secs(1),
             opened_s,
             layer,
-            todo: Todo::default(),
+            pending: PendingWork::default(),
             parameters,
         }
     }
@@ -201,7 +201,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             self.link.limit(limit);
         }
         match self.requests[slot as usize].io.op {
-            Op::Read => self.look_up(slot, now),
+            Op::Read => self.lookup(slot, now),
             Op::Write | Op::Flush if self.layer.is_read_only() => self.events.push(now, Event::Refuse(slot)),
             Op::Write => {
                 self.writers.push_back(slot);
@@ -223,26 +223,26 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    fn nand_happens(&mut self, event: NandEvent, now: Nanos) {
-        match self.nand.happen(event, now, &mut self.events) {
-            Ended::Nothing => return,
-            Ended::Read(ReadJob { reader: Reader::Host(slot), bytes, .. }) => {
+    fn handle_nand_event(&mut self, event: NandEvent, now: Nanos) {
+        match self.nand.handle_event(event, now, &mut self.events) {
+            NandCompletion::Nothing => return,
+            NandCompletion::Read(ReadJob { reader: Reader::Host(slot), bytes, .. }) => {
                 self.reply(slot, u64::from(bytes), now);
             }
-            Ended::Read(ReadJob { reader: Reader::Map(slot), .. }) => {
+            NandCompletion::Read(ReadJob { reader: Reader::Map(slot), .. }) => {
                 let request = &mut self.requests[slot as usize];
                 request.segments_left -= 1;
                 if request.segments_left == 0 {
                     self.read(slot, now);
                 }
             }
-            Ended::Read(ReadJob { reader: Reader::Fill(slot), .. }) => self.fill(slot),
-            Ended::Program(die) => {
+            NandCompletion::Read(ReadJob { reader: Reader::Fill(slot), .. }) => self.fill(slot),
+            NandCompletion::Program(die) => {
                 for slot in self.units[die as usize].drain(..) {
                     self.buffer.release(slot);
                 }
             }
-            Ended::Read(ReadJob { reader: Reader::Nobody, .. }) | Ended::Rest => {}
+            NandCompletion::Read(ReadJob { reader: Reader::Nobody, .. }) | NandCompletion::Rest => {}
         }
         self.drain(now);
         self.send(now);
@@ -255,9 +255,9 @@ impl<L: TranslationLayer> FlashDrive<L> {
     /// that was written comes from a slot of the buffer.
     fn follow(&mut self, buffered: Option<u32>, now: Nanos) {
         if let Some(contents) = &mut self.contents {
-            contents.follow(&mut self.todo, buffered);
+            contents.follow(&mut self.pending, buffered);
         }
-        for (die, work) in self.todo.take_works() {
+        for (die, work) in self.pending.take_works() {
             self.nand.work(die, work, now, &mut self.events);
         }
     }
@@ -337,7 +337,7 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         match event {
             Event::Command(slot) => self.command(slot, now),
             Event::Arrived(slot, pages) => self.arrive(slot, pages, now, done),
-            Event::Nand(event) => self.nand_happens(event, now),
+            Event::Nand(event) => self.handle_nand_event(event, now),
             Event::Complete(slot) => self.end(slot, Outcome::Done, now, done),
             Event::Refuse(slot) => self.end(slot, MEDIUM_ERROR, now, done),
             Event::IdleCheck => self.check_idle(now),
@@ -351,14 +351,14 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
     fn keep_data(&mut self) {
         let FlashParameters { buffer_pages, page_bytes, sector_bytes, .. } = self.parameters;
         self.contents = Some(Contents::new(buffer_pages, page_bytes, sector_bytes));
-        self.todo = Todo::with_changes();
+        self.pending = PendingWork::with_changes();
     }
 
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         self.contents.as_mut().expect("the drive was asked to keep data").request(slot.0)
     }
 
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
+    fn settle(&mut self, now: Nanos) -> Nanos {
         while let Some(trim) = self.trims.pop_front() {
             self.forget(trim, now);
         }
@@ -375,7 +375,7 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {
-        let saved = SavedRef {
+        let saved = SavedStateRef {
             layer: &self.layer,
             now_s: self.opened_s + (now.0 / SECOND_NS) as i64,
             contents: self.contents.as_ref().map(Contents::copies),
@@ -393,13 +393,13 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
     }
 
     fn self_counts(&self, _now: Nanos) -> SelfCounts {
-        SelfCounts { throttled: self.thermal.as_ref().map(Thermal::throttled), ..SelfCounts::default() }
+        SelfCounts { throttled: self.thermal.as_ref().map(Thermal::throttle_time), ..SelfCounts::default() }
     }
 
-    fn accounting(&self) -> Accounting {
+    fn flash_counters(&self) -> FlashCounters {
         let erases = self.layer.counts().erases - self.counts_when_opened.erases;
         let (free_blocks, wear) = (self.layer.free_blocks(), self.layer.wear());
-        books(self.host_bytes_written, self.programmed_bytes(), erases, free_blocks, Some(wear))
+        flash_counters(self.host_bytes_written, self.programmed_bytes(), erases, free_blocks, Some(wear))
     }
 }
 

@@ -7,7 +7,7 @@ use super::map_cache::MapCacheParameters;
 use super::nand_parameters::NandParameters;
 use super::thermal::ThermalParameters;
 use crate::host_link::LinkParameters;
-use crate::situations::worn::WornReads;
+use crate::situations::wear::WearRetries;
 
 /// How a flash drive is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub struct FlashParameters {
     /// How data ages, if it does.
     pub ageing: Option<AgeingParameters>,
     /// What wear does to reads, if the flash is worn.
-    pub worn: Option<WornReads>,
+    pub wear_retries: Option<WearRetries>,
     /// How the drive warms up, if that matters.
     pub thermal: Option<ThermalParameters>,
     /// What is in the write buffer survives a loss of power, so that a flush has nothing to wait for.

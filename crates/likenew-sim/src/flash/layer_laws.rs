@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use likenew_core::io::DataClass;
 use proptest::prelude::*;
 
-use super::translation_layer::{Change, Todo, TranslationLayer};
+use super::translation_layer::{Change, PendingWork, TranslationLayer};
 
 /// Something that happens to a drive; numbers are taken modulo what there is.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(crate) fn acts(count_max: usize) -> impl Strategy<Value = Vec<Act>> {
 
 /// What the flash holds, and what the host wrote.
 struct Arrays {
-    /// By [`Place::at`](super::translation_layer::Place::at).
+    /// By [`PhysicalPage::at`](super::translation_layer::PhysicalPage::at).
     copies: BTreeMap<u64, u64>,
     /// By page of the host.
     host: Vec<Option<u64>>,
@@ -48,8 +48,8 @@ struct Arrays {
 }
 
 impl Arrays {
-    fn apply(&mut self, todo: &mut Todo) {
-        for change in todo.take_changes() {
+    fn apply(&mut self, pending: &mut PendingWork) {
+        for change in pending.take_changes() {
             match change {
                 Change::Written { page, at } => {
                     let before = self.copies.insert(at, self.stamp);
@@ -66,7 +66,7 @@ impl Arrays {
                 }
             }
         }
-        todo.forget_works();
+        pending.forget_works();
     }
 
     fn check(&self, layer: &impl TranslationLayer) {
@@ -74,20 +74,20 @@ impl Arrays {
             let found = layer.find(page).map(|place| self.copies.get(&place.at).copied());
             match (found, written) {
                 (None, None) => {}
-                (Some(held), Some(_)) => {
-                    assert_eq!(held, *written, "page {page} holds what was last written to it")
+                (Some(stamp), Some(_)) => {
+                    assert_eq!(stamp, *written, "page {page} holds what was last written to it")
                 }
                 _ => panic!("page {page} is found {found:?}, but the host last wrote {written:?}"),
             }
         }
-        let held = self.host.iter().flatten().count() as u64;
-        assert_eq!(layer.mapped_pages(), held, "as many pages are mapped as hold data");
+        let mapped_count = self.host.iter().flatten().count() as u64;
+        assert_eq!(layer.mapped_pages(), mapped_count, "as many pages are mapped as hold data");
     }
 }
 
 /// Lets all of this happen to a new layer over `dies` dies and holds it to its laws.
 pub(crate) fn keeps_its_laws(layer: &mut impl TranslationLayer, dies: u32, acts: &[Act]) {
-    let mut todo = Todo::with_changes();
+    let mut pending = PendingWork::with_changes();
     let pages = layer.user_pages();
     let mut arrays = Arrays { copies: BTreeMap::new(), host: vec![None; pages as usize], stamp: 0 };
     let (mut cursor, mut seconds) = (0, 0);
@@ -104,31 +104,31 @@ pub(crate) fn keeps_its_laws(layer: &mut impl TranslationLayer, dies: u32, acts:
                     assert!((1..=layer.size_max()).contains(&size));
                     let die = die_for(layer, page, dies, &mut cursor);
                     assert!(layer.unit(die).size > 0, "a die that accepts pages has room in its unit");
-                    layer.write(page, size, die, &mut todo);
+                    layer.write(page, size, die, &mut pending);
                     if layer.die_for(page).is_some() {
-                        layer.end_unit(die, &mut todo);
+                        layer.end_unit(die, &mut pending);
                     }
                     arrays.host[page as usize] = Some(arrays.stamp);
-                    arrays.apply(&mut todo);
+                    arrays.apply(&mut pending);
                 }
             }
             Act::Trim { page, pages: run } => {
                 for page in (0..run).map(|next| page.wrapping_add(next) % pages) {
-                    layer.trim(page, &mut todo);
+                    layer.trim(page, &mut pending);
                     arrays.host[page as usize] = None;
-                    arrays.apply(&mut todo);
+                    arrays.apply(&mut pending);
                 }
             }
-            Act::EndUnit { die } => layer.end_unit(die % dies, &mut todo),
+            Act::EndUnit { die } => layer.end_unit(die % dies, &mut pending),
             Act::Tend { die } => {
-                layer.tend(die % dies, &mut todo);
+                layer.tend(die % dies, &mut pending);
             }
             Act::Wait { seconds: span } => {
                 seconds += i64::from(span);
                 layer.set_clock(seconds);
             }
         }
-        arrays.apply(&mut todo);
+        arrays.apply(&mut pending);
         if step % 64 == 0 {
             arrays.check(layer);
         }

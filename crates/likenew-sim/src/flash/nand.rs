@@ -61,7 +61,7 @@ pub(crate) enum NandEvent {
 
 /// What came to an end for somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum NandCompletion {
     /// Nothing that anybody waits for.
     Nothing,
     /// A read.
@@ -239,37 +239,37 @@ impl Nand {
 
     /// Lets an event happen.
     #[inline]
-    pub(crate) fn happen<E: From<NandEvent>>(
+    pub(crate) fn handle_event<E: From<NandEvent>>(
         &mut self,
         event: NandEvent,
         now: Nanos,
         events: &mut EventQueue<E>,
-    ) -> Ended {
+    ) -> NandCompletion {
         match event {
             NandEvent::Sensed(die) => {
                 let job = self.dies[die as usize].reading.expect("what was sensed is being read");
                 let moved = self.transfer(die, self.parameters.read_transfer(&job), now);
                 events.push(moved, NandEvent::Read(die));
-                Ended::Nothing
+                NandCompletion::Nothing
             }
             NandEvent::Read(die) => {
                 let job = self.dies[die as usize].reading.take().expect("a read ends once");
-                self.go_on(die, now, events);
-                Ended::Read(job)
+                self.advance(die, now, events);
+                NandCompletion::Read(job)
             }
             NandEvent::Programmed(die) => {
                 let place = &mut self.dies[die as usize];
                 place.programming = false;
                 self.programs -= u32::from(place.work == Nanos::ZERO);
-                self.go_on(die, now, events);
-                Ended::Program(die)
+                self.advance(die, now, events);
+                NandCompletion::Program(die)
             }
             NandEvent::Rested(die) => self.rest(die, now),
         }
     }
 
     /// Starts what a die does after a read or a program.
-    fn go_on<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) {
+    fn advance<E: From<NandEvent>>(&mut self, die: u32, now: Nanos, events: &mut EventQueue<E>) {
         let place = &mut self.dies[die as usize];
         if !place.reads.is_empty() {
             let mut start = now;
@@ -308,16 +308,16 @@ impl Nand {
     }
 
     /// The work of a die may have come to its end; if a read came in between, it has not.
-    fn rest(&mut self, die: u32, now: Nanos) -> Ended {
+    fn rest(&mut self, die: u32, now: Nanos) -> NandCompletion {
         let place = &mut self.dies[die as usize];
         let runs = !place.programming && place.reading.is_none() && place.work > Nanos::ZERO;
         if !runs || place.work_from + place.work > now {
-            return Ended::Nothing;
+            return NandCompletion::Nothing;
         }
         let left = place.work;
         self.use_up(die, left);
         self.idle.set(die, true);
-        Ended::Rest
+        NandCompletion::Rest
     }
 
     /// Moves pages over the channel of a die for a time; returns when they are there.

@@ -27,12 +27,12 @@ fn read(reader: u32) -> ReadJob {
 }
 
 /// Lets everything happen; what ended for somebody, and the end of all.
-fn run(nand: &mut Nand, events: &mut EventQueue<NandEvent>) -> (Vec<(u64, Ended)>, u64) {
+fn run(nand: &mut Nand, events: &mut EventQueue<NandEvent>) -> (Vec<(u64, NandCompletion)>, u64) {
     let (mut ended, mut last) = (Vec::new(), 0);
     while let Some((now, event)) = events.pop() {
         last = now.0;
-        match nand.happen(event, now, events) {
-            Ended::Nothing => {}
+        match nand.handle_event(event, now, events) {
+            NandCompletion::Nothing => {}
             end => ended.push((now.0, end)),
         }
     }
@@ -44,7 +44,7 @@ fn a_program_is_a_transfer_and_a_program_time() {
     let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
     nand.program(0, unit(3), Nanos(0), &mut events);
     assert!(!nand.is_idle(0));
-    assert_eq!(run(&mut nand, &mut events), (vec![(300 + 900, Ended::Program(0))], 1200));
+    assert_eq!(run(&mut nand, &mut events), (vec![(300 + 900, NandCompletion::Program(0))], 1200));
     assert!(nand.is_idle(0));
 }
 
@@ -64,7 +64,7 @@ fn one_die_reads_one_after_the_other() {
     let (mut nand, mut events) = (nand(1, 1, 1), EventQueue::new());
     (0..2).for_each(|tag| nand.read(0, read(tag), Nanos(0), &mut events));
     let (ended, _) = run(&mut nand, &mut events);
-    assert_eq!(ended, [(150, Ended::Read(read(0))), (300, Ended::Read(read(1)))]);
+    assert_eq!(ended, [(150, NandCompletion::Read(read(0))), (300, NandCompletion::Read(read(1)))]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn collection_costs_what_its_parts_cost() {
     let work = Work { rows: 3, moved: 5, programs: 2, erases: 1, ..Work::NONE };
     nand.work(0, work, Nanos(0), &mut events);
     let (ended, last) = run(&mut nand, &mut events);
-    assert_eq!((ended, last), (vec![(last, Ended::Rest)], 3 * 50 + 5 * 200 + 2 * 900 + 3000));
+    assert_eq!((ended, last), (vec![(last, NandCompletion::Rest)], 3 * 50 + 5 * 200 + 2 * 900 + 3000));
     assert!(nand.is_idle(0));
 }
 
@@ -84,8 +84,8 @@ fn a_read_overtakes_collection_but_not_what_is_under_way() {
     nand.work(0, work, Nanos(0), &mut events);
     nand.read(0, read(7), Nanos(10), &mut events);
     let (ended, _) = run(&mut nand, &mut events);
-    assert_eq!(ended[0], (1150 + 150, Ended::Read(read(7))));
-    assert_eq!((ended.len(), ended[1]), (2, (2 * 1150 + 150, Ended::Rest)));
+    assert_eq!(ended[0], (1150 + 150, NandCompletion::Read(read(7))));
+    assert_eq!((ended.len(), ended[1]), (2, (2 * 1150 + 150, NandCompletion::Rest)));
 }
 
 #[test]
@@ -111,11 +111,11 @@ fn so_many_dies_program_at_once() {
     nand.work(1, Work { erases: 1, ..Work::NONE }, Nanos(0), &mut events);
     assert_eq!((nand.next_idle(|_| true), nand.may_program(2)), (None, false));
     let (now, event) = events.pop().unwrap();
-    assert_eq!(nand.happen(event, now, &mut events), Ended::Program(0));
+    assert_eq!(nand.handle_event(event, now, &mut events), NandCompletion::Program(0));
     assert_eq!(nand.next_idle(|_| true), Some(2));
     nand.program(2, unit(1), now, &mut events);
     let (now, event) = events.pop().unwrap();
-    assert_eq!(nand.happen(event, now, &mut events), Ended::Program(1));
+    assert_eq!(nand.handle_event(event, now, &mut events), NandCompletion::Program(1));
     assert_eq!(nand.next_idle(|_| true), None, "an erasure counts");
 }
 
@@ -134,7 +134,7 @@ fn a_transfer_waits_half_a_page_where_the_channel_moves_in_the_background() {
     nand.work(0, Work { moved: 9, ..Work::NONE }, Nanos(0), &mut events);
     nand.read(1, read(1), Nanos(0), &mut events);
     let (ended, _) = run(&mut nand, &mut events);
-    assert_eq!(ended[0], (50 + 50 + 100, Ended::Read(read(1))));
+    assert_eq!(ended[0], (50 + 50 + 100, NandCompletion::Read(read(1))));
 }
 
 #[test]

@@ -16,7 +16,9 @@ use super::flash_geometry::FlashGeometry;
 use super::page_map_parameters::PageMapParameters;
 use super::policies::Streams;
 use super::recent_writes::RecentWrites;
-use super::translation_layer::{Cell, Change, Counts, Place, Todo, TranslationLayer, Unit, Work};
+use super::translation_layer::{
+    Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
+};
 use super::victims::Victims;
 
 // Within this module, because it works on the map's own fields.
@@ -55,13 +57,13 @@ struct Die {
 impl Die {
     /// Where collected pages go.
     #[inline]
-    fn collected(&mut self) -> &mut Frontier {
+    fn relocation_frontier(&mut self) -> &mut Frontier {
         self.collected.as_mut().unwrap_or(&mut self.host)
     }
 }
 
 /// In the maps, 0 stands for "nothing", so that a new drive's maps are untouched zero memory; page `n` is `n + 1`.
-const NOTHING: u32 = 0;
+const NO_PAGE: u32 = 0;
 
 /// The translation layer.
 #[derive(Serialize, Deserialize)]
@@ -113,8 +115,8 @@ impl PageMap {
             }
         };
         let mut map = Self {
-            flash_pages: vec![NOTHING; flash.user_pages as usize],
-            host_pages: vec![NOTHING; flash.pages() as usize],
+            flash_pages: vec![NO_PAGE; flash.user_pages as usize],
+            host_pages: vec![NO_PAGE; flash.pages() as usize],
             victims: Victims::new(
                 flash.dies,
                 flash.blocks_per_die,
@@ -128,12 +130,12 @@ impl PageMap {
             read_only: false,
             opened_s: vec![0; flash.blocks() as usize],
             now_s: 0,
-            slc: SlcCache::of(&parameters),
+            slc: SlcCache::from_parameters(&parameters),
             parameters,
             flash,
         };
         for die in 0..flash.dies {
-            let work = map.open_slc_block(die, &mut Todo::default());
+            let work = map.open_slc_block(die, &mut PendingWork::default());
             assert_eq!(work, Work::NONE, "nothing of a new drive has to be moved or erased");
         }
         map
@@ -153,30 +155,30 @@ impl PageMap {
     #[inline]
     fn invalidate(&mut self, host_page: u32) {
         if let Some(flash_page) = self.flash_page(host_page) {
-            self.flash_pages[host_page as usize] = NOTHING;
-            self.host_pages[flash_page as usize] = NOTHING;
+            self.flash_pages[host_page as usize] = NO_PAGE;
+            self.host_pages[flash_page as usize] = NO_PAGE;
             let die = self.victims.lose(flash_page / self.flash.pages_per_block);
             self.dies[die as usize].mapped -= 1;
         }
     }
 
-    fn renew_host_block(&mut self, die: u32, todo: &mut Todo) {
+    fn renew_host_block(&mut self, die: u32, pending: &mut PendingWork) {
         if self.writes_slc(die) {
-            return self.renew_slc_block(die, todo);
+            return self.renew_slc_block(die, pending);
         }
-        let mut work = self.fold_for_native_block(die, todo);
+        let mut work = self.fold_for_native_block(die, pending);
         self.victims.close(self.dies[die as usize].host.block);
         self.dies[die as usize].host = self.open_block(die, true);
         self.dies[die as usize].unit_begun = false;
-        work.add(self.restore_reserve(die, todo));
-        work.add(self.open_slc_block(die, todo));
+        work.add(self.restore_reserve(die, pending));
+        work.add(self.open_slc_block(die, pending));
         if work != Work::NONE {
-            todo.push(die, work);
+            pending.push(die, work);
         }
     }
 
     /// Collects the block of a die that the policy chooses, if that can gain something.
-    fn collect(&mut self, die: u32, todo: &mut Todo) -> Option<Work> {
+    fn collect(&mut self, die: u32, pending: &mut PendingWork) -> Option<Work> {
         let victim = self.victims.choose(die)?;
         let valid = self.victims.valid(victim);
         // A policy that does not look for the emptiest block may take one that gains nothing on the way to others.
@@ -184,16 +186,16 @@ impl PageMap {
         if !gains || !self.has_room(die, valid) {
             return None;
         }
-        let mut work = self.clear(victim, todo);
-        work.add(self.level_wear(victim, todo));
+        let mut work = self.clear(victim, pending);
+        work.add(self.level_wear(victim, pending));
         Some(work)
     }
 
     /// Moves what is valid out of a closed block and erases it.
-    fn clear(&mut self, victim: u32, todo: &mut Todo) -> Work {
+    fn clear(&mut self, victim: u32, pending: &mut PendingWork) -> Work {
         let die = self.victims.die(victim);
         self.victims.take(victim);
-        let (work, survives) = self.recycle(victim, todo);
+        let (work, survives) = self.recycle(victim, pending);
         if survives {
             self.dies[die as usize].free.push_back(victim);
         } else {
@@ -203,13 +205,13 @@ impl PageMap {
     }
 
     /// Moves what is valid out of a block that is no victim any more and erases it; says whether it survives that.
-    fn recycle(&mut self, victim: u32, todo: &mut Todo) -> (Work, bool) {
+    fn recycle(&mut self, victim: u32, pending: &mut PendingWork) -> (Work, bool) {
         let (die, valid) = (self.victims.die(victim), u32::from(self.victims.valid(victim)));
-        let unit_fill = self.dies[die as usize].collected().next % self.flash.unit_pages;
-        let rows = if valid > 0 { self.move_out(victim, valid, todo) } else { 0 };
+        let unit_fill = self.dies[die as usize].relocation_frontier().next % self.flash.unit_pages;
+        let rows = if valid > 0 { self.move_out(victim, valid, pending) } else { 0 };
         self.victims.erase(victim);
         let start = u64::from(victim) * u64::from(self.flash.pages_per_block);
-        todo.note(|| Change::Erased(start..start + u64::from(self.flash.pages_per_block)));
+        pending.note(|| Change::Erased(start..start + u64::from(self.flash.pages_per_block)));
         self.counts.programmed += u64::from(valid);
         self.counts.erases += 1;
         let work = Work {
@@ -223,18 +225,18 @@ impl PageMap {
     }
 
     /// Moves all valid pages of a block; returns how many rows hold at least one of them.
-    fn move_out(&mut self, victim: u32, valid: u32, todo: &mut Todo) -> u32 {
+    fn move_out(&mut self, victim: u32, valid: u32, pending: &mut PendingWork) -> u32 {
         let start = victim * self.flash.pages_per_block;
         let die = self.victims.die(victim);
         let (mut rows, mut left, mut page) = (0, valid, start);
         while left > 0 {
             let left_before = left;
             for _ in 0..self.flash.row_pages {
-                let held = self.host_pages[page as usize];
-                if held != NOTHING {
-                    self.host_pages[page as usize] = NOTHING;
-                    let to = self.append(held, die);
-                    todo.note(|| Change::Moved { from: u64::from(page), to: u64::from(to) });
+                let entry = self.host_pages[page as usize];
+                if entry != NO_PAGE {
+                    self.host_pages[page as usize] = NO_PAGE;
+                    let to = self.append(entry, die);
+                    pending.note(|| Change::Moved { from: u64::from(page), to: u64::from(to) });
                     left -= 1;
                 }
                 page += 1;
@@ -246,17 +248,17 @@ impl PageMap {
 
     /// Puts a collected page, as the map spells it, into the die's block of collected pages; returns where.
     #[inline]
-    fn append(&mut self, held: u32, die: u32) -> u32 {
+    fn append(&mut self, entry: u32, die: u32) -> u32 {
         let place = &mut self.dies[die as usize];
-        let collected = place.collected();
+        let collected = place.relocation_frontier();
         let Frontier { block, next, end } = *collected;
         collected.next = next + 1;
-        self.flash_pages[held as usize - 1] = next + 1;
-        self.host_pages[next as usize] = held;
+        self.flash_pages[entry as usize - 1] = next + 1;
+        self.host_pages[next as usize] = entry;
         self.victims.gain(block);
         if next + 1 == end {
             self.victims.close(block);
-            *self.dies[die as usize].collected() = self.open_block(die, false);
+            *self.dies[die as usize].relocation_frontier() = self.open_block(die, false);
         }
         next
     }
@@ -268,10 +270,10 @@ impl TranslationLayer for PageMap {
     }
 
     #[inline]
-    fn find(&self, page: u32) -> Option<Place> {
+    fn find(&self, page: u32) -> Option<PhysicalPage> {
         let at = self.flash_page(page)?;
         let block = at / self.flash.pages_per_block;
-        Some(Place {
+        Some(PhysicalPage {
             at: u64::from(at),
             row: u64::from(at / self.flash.row_pages),
             die: self.victims.die(block),
@@ -298,7 +300,7 @@ impl TranslationLayer for PageMap {
     }
 
     #[inline]
-    fn write(&mut self, page: u32, _size: u32, die: u32, todo: &mut Todo) {
+    fn write(&mut self, page: u32, _size: u32, die: u32, pending: &mut PendingWork) {
         self.invalidate(page);
         self.choose_host_block(page, die);
         let place = &mut self.dies[die as usize];
@@ -308,16 +310,16 @@ impl TranslationLayer for PageMap {
         place.mapped += 1;
         self.flash_pages[page as usize] = next + 1;
         self.host_pages[next as usize] = page + 1;
-        todo.note(|| Change::Written { page, at: u64::from(next) });
+        pending.note(|| Change::Written { page, at: u64::from(next) });
         self.victims.gain(block);
         self.counts.host_pages += 1;
         self.counts.programmed += 1;
         if next + 1 == end {
-            self.renew_host_block(die, todo);
+            self.renew_host_block(die, pending);
         }
     }
 
-    fn end_unit(&mut self, die: u32, todo: &mut Todo) {
+    fn end_unit(&mut self, die: u32, pending: &mut PendingWork) {
         let slc = self.writes_slc(die);
         let Die { host, unit_begun, .. } = &mut self.dies[die as usize];
         // Collected pages that have begun a unit of a block that they share wait for the host's.
@@ -329,31 +331,31 @@ impl TranslationLayer for PageMap {
         self.counts.programmed += u64::from(padded - host.next);
         host.next = padded;
         if host.next == host.end {
-            self.renew_host_block(die, todo);
+            self.renew_host_block(die, pending);
         }
     }
 
-    fn trim(&mut self, page: u32, _todo: &mut Todo) {
+    fn trim(&mut self, page: u32, _todo: &mut PendingWork) {
         self.invalidate(page);
     }
 
-    fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
-        if self.tend_slc(die, todo) {
+    fn tend(&mut self, die: u32, pending: &mut PendingWork) -> bool {
+        if self.tend_slc(die, pending) {
             return true;
         }
         let Die { free, mapped_max, .. } = &self.dies[die as usize];
         if *mapped_max == 0 || free.len() >= self.parameters.idle_free_blocks as usize {
             return false;
         }
-        let Some(mut work) = self.collect(die, todo) else { return false };
-        work.add(self.restore_reserve(die, todo));
-        todo.push(die, work);
+        let Some(mut work) = self.collect(die, pending) else { return false };
+        work.add(self.restore_reserve(die, pending));
+        pending.push(die, work);
         true
     }
 
-    fn settle(&mut self, todo: &mut Todo) {
+    fn settle(&mut self, pending: &mut PendingWork) {
         for die in 0..self.flash.dies {
-            while self.tend_slc(die, todo) {}
+            while self.tend_slc(die, pending) {}
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{Frontier, PageMap, frontier};
 use crate::flash::block_wear::BlockWear;
 use crate::flash::policies::ErasedBlocks;
-use crate::flash::translation_layer::{Todo, Work};
+use crate::flash::translation_layer::{PendingWork, Work};
 
 impl PageMap {
     /// Opens an erased block of a die for pages of the host, or for collected pages.
@@ -42,10 +42,10 @@ impl PageMap {
     }
 
     /// Collects until a die has its reserve of erased blocks.
-    pub(super) fn restore_reserve(&mut self, die: u32, todo: &mut Todo) -> Work {
+    pub(super) fn restore_reserve(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
         while self.dies[die as usize].free.len() < self.parameters.reserve_blocks() as usize {
-            let Some(more) = self.collect(die, todo) else {
+            let Some(more) = self.collect(die, pending) else {
                 self.give_up(die);
                 break;
             };
@@ -57,7 +57,7 @@ impl PageMap {
     /// Whether a die can take so many collected pages.
     pub(super) fn has_room(&mut self, die: u32, pages: u16) -> bool {
         let place = &mut self.dies[die as usize];
-        let collected = *place.collected();
+        let collected = *place.relocation_frontier();
         // The open block is replaced as soon as it is full.
         !place.free.is_empty() || collected.end - collected.next > u32::from(pages)
     }
@@ -66,19 +66,20 @@ impl PageMap {
     ///
     /// From half of the allowed spread on, one block is moved each time, early enough for the worn block to come to rest with
     /// its data; at the limit as many as it takes.
-    pub(super) fn level_wear(&mut self, worn: u32, todo: &mut Todo) -> Work {
+    pub(super) fn level_wear(&mut self, worn_block: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
-        let (die, spread_max) = (self.victims.die(worn), self.parameters.policies.wear_spread_max);
-        let worn_erases = self.wear.erases(worn);
+        let (die, spread_max) = (self.victims.die(worn_block), self.parameters.policies.wear_spread_max);
+        let worn_erases = self.wear.erases(worn_block);
         while spread_max > 0 && self.wear.spread(die, worn_erases) > spread_max / 2 {
-            let Some(rested) = self.victims.closed(die).min_by_key(|block| self.wear.erases(*block)) else {
+            let Some(rested) = self.victims.closed_blocks(die).min_by_key(|block| self.wear.erases(*block))
+            else {
                 break;
             };
             let spread = worn_erases.saturating_sub(self.wear.erases(rested));
             if spread <= spread_max / 2 || !self.has_room(die, self.victims.valid(rested)) {
                 break;
             }
-            work.add(self.clear(rested, todo));
+            work.add(self.clear(rested, pending));
             if spread < spread_max {
                 break;
             }

@@ -30,8 +30,8 @@ fn shape(pages_per_block: u32, spare_share: f64) -> PageMapParameters {
 }
 
 fn write(ftl: &mut PageMap, page: u32, die: u32) {
-    let mut todo = Todo::default();
-    ftl.write(page, 1, die, &mut todo);
+    let mut pending = PendingWork::default();
+    ftl.write(page, 1, die, &mut pending);
 }
 
 fn fill(ftl: &mut PageMap) {
@@ -112,16 +112,17 @@ fn wear_down(policies: Policies, hot_writes: f64, rounds: u32) -> (PageMap, u64)
     let mut map = PageMap::new(parameters);
     fill(&mut map);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
-    let (user, mut todo, mut moved) = (parameters.flash.user_pages, Todo::with_changes(), 0);
+    let (user, mut pending, mut moved) = (parameters.flash.user_pages, PendingWork::with_changes(), 0);
     for _ in 0..rounds * user {
         if map.is_read_only() {
             break;
         }
         let hot = random.random_bool(hot_writes);
         let page = random.random_range(if hot { 0..user / 20 } else { user / 20..user });
-        map.write(page, 1, 0, &mut todo);
-        moved += todo.take_changes().filter(|change| matches!(change, Change::Moved { .. })).count() as u64;
-        todo.forget_works();
+        map.write(page, 1, 0, &mut pending);
+        moved +=
+            pending.take_changes().filter(|change| matches!(change, Change::Moved { .. })).count() as u64;
+        pending.forget_works();
     }
     (map, moved)
 }
@@ -217,8 +218,8 @@ fn assert_consistent(ftl: &PageMap) {
             valid[(flash_page / geometry.flash.pages_per_block) as usize] += 1;
         }
     }
-    let held = ftl.host_pages.iter().filter(|held| **held != NOTHING).count() as u64;
-    assert_eq!(held, ftl.mapped_pages());
+    let mapped_count = ftl.host_pages.iter().filter(|entry| **entry != NO_PAGE).count() as u64;
+    assert_eq!(mapped_count, ftl.mapped_pages());
     for (block, valid) in (0..).zip(valid) {
         assert_eq!(u32::from(ftl.victims.valid(block)), valid, "block {block}");
     }
@@ -255,7 +256,7 @@ proptest! {
     fn its_reserve_stands_after_every_write(parameters in small_shapes(), seed in any::<u64>()) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut map = PageMap::new(parameters);
-        let mut todo = Todo::default();
+        let mut pending = PendingWork::default();
         let mut programs = 0;
         for _ in 0..1000 {
             assert_reserve(&map);
@@ -264,10 +265,10 @@ proptest! {
             }
             let die = (0..parameters.flash.dies).filter(|die| map.accepts(*die)).max().expect("it was asserted");
             for _ in 0..map.unit(die).size {
-                map.write(random.random_range(0..parameters.flash.user_pages), 1, die, &mut todo);
+                map.write(random.random_range(0..parameters.flash.user_pages), 1, die, &mut pending);
             }
-            map.end_unit(die, &mut todo);
-            programs += 1 + todo.take_works().map(|(_, work)| u64::from(work.programs)).sum::<u64>();
+            map.end_unit(die, &mut pending);
+            programs += 1 + pending.take_works().map(|(_, work)| u64::from(work.programs)).sum::<u64>();
         }
         assert_consistent(&map);
         let unit = u64::from(parameters.flash.unit_pages);

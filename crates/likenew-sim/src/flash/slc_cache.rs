@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Frontier, PageMap, PageMapParameters};
 use crate::flash::flash_geometry::FlashGeometry;
-use crate::flash::translation_layer::{Cell, Todo, Work};
+use crate::flash::translation_layer::{Cell, PendingWork, Work};
 
 /// What happens to a host write when no SLC block is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,7 +100,7 @@ pub(super) struct SlcCache {
 
 impl SlcCache {
     /// The cache of a new drive, if its parameters ask for one.
-    pub(super) fn of(parameters: &PageMapParameters) -> Option<Self> {
+    pub(super) fn from_parameters(parameters: &PageMapParameters) -> Option<Self> {
         let (slc, flash) = (parameters.slc_cache?, parameters.flash);
         let native_blocks = flash.blocks_per_die - slc.static_blocks;
         let die = |index| {
@@ -136,25 +136,25 @@ impl PageMap {
     }
 
     /// The SLC block of host pages is full.
-    pub(super) fn renew_slc_block(&mut self, die: u32, todo: &mut Todo) {
+    pub(super) fn renew_slc_block(&mut self, die: u32, pending: &mut PendingWork) {
         let place = &mut self.slc_mut().dies[die as usize];
         let native = place.native_host.take().expect("host writes go to an SLC block");
         let full = std::mem::replace(&mut self.dies[die as usize].host, native);
         self.slc_mut().dies[die as usize].full.push_back(full.block);
-        let work = self.open_slc_block(die, todo);
+        let work = self.open_slc_block(die, pending);
         if work != Work::NONE {
-            todo.push(die, work);
+            pending.push(die, work);
         }
     }
 
     /// Lets the host writes of a die go to an SLC block, if there is one or may be made one.
-    pub(super) fn open_slc_block(&mut self, die: u32, todo: &mut Todo) -> Work {
+    pub(super) fn open_slc_block(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
         let Some(slc) = &self.slc else { return work };
         let when_full = slc.parameters.when_full;
         loop {
-            let block = match self.take_static(die, &mut work, todo) {
-                None => self.take_dynamic(die, &mut work, todo),
+            let block = match self.take_static(die, &mut work, pending) {
+                None => self.take_dynamic(die, &mut work, pending),
                 found => found,
             };
             if let Some(block) = block {
@@ -166,7 +166,7 @@ impl PageMap {
             if holds_something && when_full == WhenFull::Direct {
                 return work;
             }
-            work.add(self.fold(die, index, todo));
+            work.add(self.fold(die, index, pending));
         }
     }
 
@@ -181,14 +181,14 @@ impl PageMap {
     }
 
     /// An erased block of the static part, after room for what it will hold is made where that will be folded to.
-    fn take_static(&mut self, die: u32, work: &mut Work, todo: &mut Todo) -> Option<u32> {
+    fn take_static(&mut self, die: u32, work: &mut Work, pending: &mut PendingWork) -> Option<u32> {
         let block = self.slc_mut().dies[die as usize].static_free.pop_front()?;
-        work.add(self.fold_for(die, self.slc().block_pages, todo));
+        work.add(self.fold_for(die, self.slc().block_pages, pending));
         Some(block)
     }
 
     /// An erased block beyond the reserve, or one that only has to be erased, if the dynamic part may grow.
-    fn take_dynamic(&mut self, die: u32, work: &mut Work, todo: &mut Todo) -> Option<u32> {
+    fn take_dynamic(&mut self, die: u32, work: &mut Work, pending: &mut PendingWork) -> Option<u32> {
         if self.slc().dies[die as usize].dynamic >= self.dynamic_max(die) {
             return None;
         }
@@ -197,7 +197,7 @@ impl PageMap {
             if self.victims.valid(victim) > 0 {
                 return None;
             }
-            work.add(self.clear(victim, todo));
+            work.add(self.clear(victim, pending));
         }
         self.slc_mut().dies[die as usize].dynamic += 1;
         self.dies[die as usize].free.pop_front()
@@ -223,8 +223,8 @@ impl PageMap {
     }
 
     /// Makes room for a native block of host pages; without a cache there is nothing to do.
-    pub(super) fn fold_for_native_block(&mut self, die: u32, todo: &mut Todo) -> Work {
-        if self.slc.is_some() { self.fold_for(die, self.flash.pages_per_block, todo) } else { Work::NONE }
+    pub(super) fn fold_for_native_block(&mut self, die: u32, pending: &mut PendingWork) -> Work {
+        if self.slc.is_some() { self.fold_for(die, self.flash.pages_per_block, pending) } else { Work::NONE }
     }
 
     /// Gives dynamic SLC blocks of a die back until so many more pages find room in native blocks beside them.
@@ -234,7 +234,7 @@ impl PageMap {
     /// native collection has the same reserve as without a cache, always gains something, and the spare is never lent
     /// to the cache. Only a new native block, a new static block and a new dynamic block add to that sum; folding
     /// gives back a whole block for the part of one.
-    fn fold_for(&mut self, die: u32, pages: u32, todo: &mut Todo) -> Work {
+    fn fold_for(&mut self, die: u32, pages: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
         loop {
             let slc = self.slc();
@@ -244,7 +244,7 @@ impl PageMap {
                 return work;
             }
             let index = self.next_to_fold(die, |block| self.is_dynamic(block));
-            work.add(self.fold(die, index.expect("dynamic blocks that are not open are full"), todo));
+            work.add(self.fold(die, index.expect("dynamic blocks that are not open are full"), pending));
         }
     }
 
@@ -258,9 +258,9 @@ impl PageMap {
     }
 
     /// Moves what is valid in a full SLC block to native blocks and erases it.
-    fn fold(&mut self, die: u32, index: usize, todo: &mut Todo) -> Work {
+    fn fold(&mut self, die: u32, index: usize, pending: &mut PendingWork) -> Work {
         let block = self.slc_mut().dies[die as usize].full.remove(index).expect("a full block was chosen");
-        let (Work { rows, moved, programs, erases, .. }, survives) = self.recycle(block, todo);
+        let (Work { rows, moved, programs, erases, .. }, survives) = self.recycle(block, pending);
         assert!(survives, "the blocks of a drive with a cache do not fail");
         let mut work = Work { slc_rows: rows, moved, programs, erases, ..Work::NONE };
         let dynamic = self.is_dynamic(block);
@@ -272,23 +272,23 @@ impl PageMap {
         } else {
             slc.dies[die as usize].static_free.push_back(block);
         }
-        work.add(self.restore_reserve(die, todo));
+        work.add(self.restore_reserve(die, pending));
         work
     }
 
     /// A step of what a drive without anything to do does for the cache of a die.
-    pub(super) fn tend_slc(&mut self, die: u32, todo: &mut Todo) -> bool {
+    pub(super) fn tend_slc(&mut self, die: u32, pending: &mut PendingWork) -> bool {
         let Some(slc) = &self.slc else { return false };
         let wanted = slc.dies[die as usize].full.len() > slc.parameters.idle_kept_blocks as usize;
         let mut work = Work::NONE;
         if let Some(index) = self.next_to_fold(die, |_| wanted) {
-            work.add(self.fold(die, index, todo));
+            work.add(self.fold(die, index, pending));
         }
         if !self.writes_slc(die) {
-            work.add(self.open_slc_block(die, todo));
+            work.add(self.open_slc_block(die, pending));
         }
         if work != Work::NONE {
-            todo.push(die, work);
+            pending.push(die, work);
         }
         work != Work::NONE
     }

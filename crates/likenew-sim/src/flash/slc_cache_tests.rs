@@ -38,25 +38,25 @@ const STATIC: SlcCacheParameters = SlcCacheParameters { static_blocks: 8, dynami
 
 /// Writes pages of the only die whole unit by whole unit; how many of them went to SLC cells, and the work.
 fn write(map: &mut PageMap, pages: std::ops::Range<u32>) -> (u32, Work) {
-    let (mut todo, mut slc_pages) = (Todo::default(), 0);
+    let (mut pending, mut slc_pages) = (PendingWork::default(), 0);
     for page in pages {
         slc_pages += u32::from(map.unit(0).cell == Cell::Slc);
-        map.write(page, 1, 0, &mut todo);
+        map.write(page, 1, 0, &mut pending);
     }
-    (slc_pages, sum(&mut todo))
+    (slc_pages, sum(&mut pending))
 }
 
-fn sum(todo: &mut Todo) -> Work {
+fn sum(pending: &mut PendingWork) -> Work {
     let mut all = Work::NONE;
-    todo.take_works().for_each(|(_, work)| all.add(work));
+    pending.take_works().for_each(|(_, work)| all.add(work));
     all
 }
 
 /// Lets the only die do all it does in idle time.
 fn rest(map: &mut PageMap) -> Work {
-    let mut todo = Todo::default();
-    while map.tend(0, &mut todo) {}
-    sum(&mut todo)
+    let mut pending = PendingWork::default();
+    while map.tend(0, &mut pending) {}
+    sum(&mut pending)
 }
 
 fn free(map: &PageMap) -> u32 {
@@ -105,7 +105,7 @@ fn what_was_overwritten_or_trimmed_is_erased_and_not_moved() {
     // The second native block of 48 pages is full after 24 of these; by then the first SLC block holds nothing valid.
     let (slc_pages, work) = write(&mut map, 0..32);
     assert_eq!((slc_pages, work), (8, Work { erases: 1, ..Work::NONE }));
-    (112..128).for_each(|page| map.trim(page, &mut Todo::default()));
+    (112..128).for_each(|page| map.trim(page, &mut PendingWork::default()));
     assert_eq!(rest(&mut map), Work { slc_rows: 40, moved: 80, programs: 13, erases: 7, ..Work::NONE });
 }
 
@@ -186,7 +186,7 @@ fn trim_gives_the_cache_back_what_it_frees() {
         slc_pages <= 32,
         "a full drive has the rest of an open block and what that takes out of native ones"
     );
-    (0..2000).for_each(|page| map.trim(page, &mut Todo::default()));
+    (0..2000).for_each(|page| map.trim(page, &mut PendingWork::default()));
     rest(&mut map);
     let (slc_pages, work) = write(&mut map, 0..600);
     assert_eq!((slc_pages, work.moved), (600, 0));
@@ -282,8 +282,8 @@ fn assert_consistent(map: &PageMap) {
         });
         assert!(die.host.next < die.host.end && die.collected.is_some_and(|open| open.next < open.end));
         let first = index * flash.blocks_per_die;
-        let held: u32 = valid[first as usize..][..flash.blocks_per_die as usize].iter().sum();
-        assert_eq!(held, die.mapped);
+        let mapped_count: u32 = valid[first as usize..][..flash.blocks_per_die as usize].iter().sum();
+        assert_eq!(mapped_count, die.mapped);
     }
 }
 
@@ -294,9 +294,9 @@ proptest! {
         let mut map = PageMap::new(parameters);
         keeps_its_laws(&mut map, parameters.flash.dies, &acts);
         assert_consistent(&map);
-        let mut todo = Todo::default();
+        let mut pending = PendingWork::default();
         for die in 0..parameters.flash.dies {
-            while map.tend_slc(die, &mut todo) {}
+            while map.tend_slc(die, &mut pending) {}
             let left = map.slc().dies[die as usize].full.len() as u32;
             prop_assert!(left <= parameters.slc_cache.unwrap().idle_kept_blocks);
         }

@@ -99,7 +99,7 @@ impl Thermal {
     }
 
     /// How often it began to slow down, and for how long it did in sum, as far as was looked at.
-    pub(crate) fn throttled(&self) -> (u64, Nanos) {
+    pub(crate) fn throttle_time(&self) -> (u64, Nanos) {
         self.throttled
     }
 

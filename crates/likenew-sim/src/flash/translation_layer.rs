@@ -22,7 +22,7 @@ pub enum Cell {
 
 /// Where a page of the host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PhysicalPage {
     /// The copy itself: no two copies that exist at the same time share it.
     pub at: u64,
     /// Pages of one row come with one array read.
@@ -86,14 +86,14 @@ pub enum Change {
     Written {
         /// The host's page.
         page: u32,
-        /// [`Place::at`].
+        /// [`PhysicalPage::at`].
         at: u64,
     },
     /// A copy was programmed again elsewhere.
     Moved {
-        /// [`Place::at`] before.
+        /// [`PhysicalPage::at`] before.
         from: u64,
-        /// [`Place::at`] now.
+        /// [`PhysicalPage::at`] now.
         to: u64,
     },
     /// These copies do not exist any more.
@@ -102,12 +102,12 @@ pub enum Change {
 
 /// What a translation layer answers: work for the dies, and, for whoever keeps data, every change.
 #[derive(Clone, Debug, Default)]
-pub struct Todo {
+pub struct PendingWork {
     works: Vec<(u32, Work)>,
     changes: Option<Vec<Change>>,
 }
 
-impl Todo {
+impl PendingWork {
     /// One that keeps changes too.
     pub fn with_changes() -> Self {
         Self { works: Vec::new(), changes: Some(Vec::new()) }
@@ -156,7 +156,7 @@ pub struct Counts {
 /// A translation layer.
 ///
 /// Laws: [`find`](Self::find) gives the newest copy of every page that was written and not trimmed since, and nothing for
-/// others; the changes noted in a [`Todo`], applied to an array, keep exactly that copy alive until it is trimmed or
+/// others; the changes noted in a [`PendingWork`], applied to an array, keep exactly that copy alive until it is trimmed or
 /// written again; equal calls give equal answers.
 pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
     /// Host pages that there are.
@@ -174,7 +174,7 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
     }
 
     /// Where a page is, if it was written and not trimmed since.
-    fn find(&self, page: u32) -> Option<Place>;
+    fn find(&self, page: u32) -> Option<PhysicalPage>;
 
     /// The die that has to take this page next, if the layer can not leave it to whichever is idle.
     fn die_for(&self, page: u32) -> Option<u32> {
@@ -189,20 +189,20 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
     fn unit(&self, die: u32) -> Unit;
 
     /// Writes a page of a [size](Self::size) to a die that [accepts](Self::accepts) it.
-    fn write(&mut self, page: u32, size: u32, die: u32, todo: &mut Todo);
+    fn write(&mut self, page: u32, size: u32, die: u32, pending: &mut PendingWork);
 
     /// The unit of a die is programmed as it is, whether it is full or not.
-    fn end_unit(&mut self, die: u32, todo: &mut Todo);
+    fn end_unit(&mut self, die: u32, pending: &mut PendingWork);
 
     /// Forgets what a page holds.
-    fn trim(&mut self, page: u32, todo: &mut Todo);
+    fn trim(&mut self, page: u32, pending: &mut PendingWork);
 
     /// Does a step of what a drive without anything to do does for a die that has nothing to do, if there is any.
-    fn tend(&mut self, die: u32, todo: &mut Todo) -> bool;
+    fn tend(&mut self, die: u32, pending: &mut PendingWork) -> bool;
 
     /// Does what a drive does that is left alone for long after its past: a write cache is emptied.
-    fn settle(&mut self, todo: &mut Todo) {
-        let _nothing_to_empty = todo;
+    fn settle(&mut self, pending: &mut PendingWork) {
+        let _nothing_to_empty = pending;
     }
 
     /// What time blocks are opened at from now on, in seconds; negative before the drive was opened.

@@ -7,7 +7,7 @@ use super::flash_geometry::FlashGeometry;
 use super::page_map::PageMap;
 use super::page_map_parameters::PageMapParameters;
 use super::policies::{Collection, Policies, Streams};
-use super::translation_layer::{Counts, Todo, TranslationLayer as _};
+use super::translation_layer::{Counts, PendingWork, TranslationLayer as _};
 use crate::theory::page;
 
 /// A step through pages that meets each of them once.
@@ -58,7 +58,7 @@ pub struct Setting {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct SteadyWriteAmplification {
     /// Pages programmed over pages that the host wrote, in each pass.
     pub passes: Vec<f64>,
     /// The same of all passes together.
@@ -103,8 +103,8 @@ impl Setting {
     /// The write amplification that theory says, for as much spare flash as there really is.
     pub fn theory(&self) -> Option<f64> {
         let parameters = self.parameters();
-        let held = f64::from(parameters.flash.user_pages) * self.held_share();
-        let alpha = parameters.closed_pages() / held;
+        let mapped_count = f64::from(parameters.flash.user_pages) * self.held_share();
+        let alpha = parameters.closed_pages() / mapped_count;
         match (self.collection, self.traffic) {
             (Collection::Fifo, Traffic::Skewed { writes, pages }) => (self.streams == Streams::Mixed)
                 .then(|| self.in_order(alpha, &page::Class::hot_and_cold(writes, pages))),
@@ -136,7 +136,7 @@ impl Setting {
     ///
     /// # Panics
     /// If a page map of this shape can not work, or nothing is written in a pass.
-    pub fn measure(&self) -> Measured {
+    pub fn measure(&self) -> SteadyWriteAmplification {
         let mut host = Host::new(self);
         (0..self.passes_before).for_each(|_| host.pass());
         let start = host.map.counts();
@@ -147,7 +147,11 @@ impl Setting {
             programmed_per_write(before, last)
         });
         let passes = passes.collect();
-        Measured { passes, write_amplification: programmed_per_write(start, last), theory: self.theory() }
+        SteadyWriteAmplification {
+            passes,
+            write_amplification: programmed_per_write(start, last),
+            theory: self.theory(),
+        }
     }
 }
 
@@ -162,7 +166,7 @@ struct Host {
     random: Xoshiro256PlusPlus,
     traffic: Traffic,
     pages: u32,
-    todo: Todo,
+    pending: PendingWork,
 }
 
 impl Host {
@@ -171,12 +175,12 @@ impl Host {
         let map = PageMap::new(setting.parameters());
         let pages = map.user_pages();
         let random = Xoshiro256PlusPlus::seed_from_u64(setting.seed);
-        let mut host = Self { map, random, traffic: setting.traffic, pages, todo: Todo::default() };
+        let mut host = Self { map, random, traffic: setting.traffic, pages, pending: PendingWork::default() };
         // In scattered order, or pages that are written often would lie together, and their blocks come round in waves.
         let scattered = |step| (u64::from(step) * SCATTER_PRIME % u64::from(pages)) as u32;
         (0..pages).for_each(|step| host.write(scattered(step)));
-        let held = (f64::from(pages) * setting.held_share()) as u32;
-        (held..pages).for_each(|_| host.trim());
+        let mapped_count = (f64::from(pages) * setting.held_share()) as u32;
+        (mapped_count..pages).for_each(|_| host.trim());
         host
     }
 
@@ -208,15 +212,15 @@ impl Host {
 
     #[inline]
     fn write(&mut self, page: u32) {
-        self.map.write(page, 1, 0, &mut self.todo);
-        self.todo.forget_works();
+        self.map.write(page, 1, 0, &mut self.pending);
+        self.pending.forget_works();
     }
 
     fn trim(&mut self) {
         loop {
             let page = self.random.random_range(0..self.pages);
             if self.map.find(page).is_some() {
-                return self.map.trim(page, &mut self.todo);
+                return self.map.trim(page, &mut self.pending);
             }
         }
     }

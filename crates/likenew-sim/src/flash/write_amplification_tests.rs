@@ -19,7 +19,7 @@ fn setting(collection: Collection, streams: Streams, pages_per_block: u32, spare
 }
 
 fn assert_agrees(setting: Setting, tolerance: f64) {
-    let Measured { write_amplification: found, theory, .. } = setting.measure();
+    let SteadyWriteAmplification { write_amplification: found, theory, .. } = setting.measure();
     let theory = theory.expect("there is a theory");
     assert!((found / theory - 1.0).abs() < tolerance, "{found} is not {theory}: {setting:?}");
 }
@@ -99,10 +99,10 @@ fn telling_hot_from_cold_and_counting_age_come_near_the_best_split() {
     let mixed = measure(Collection::Greedy, Streams::Mixed);
     let separate = measure(Collection::Greedy, Streams::Separate);
     let aged = measure(Collection::CostBenefit, Streams::Separate);
-    let told = measure(Collection::CostBenefit, Streams::HotCold);
+    let hot_cold = measure(Collection::CostBenefit, Streams::HotCold);
     let classes = page::Class::hot_and_cold(0.9, 0.1);
     let best = page::best_split(&classes, 1.0 / 0.9, |alpha| page::greedy(64, alpha)).write_amplification;
-    let order = [mixed, separate, aged, told, best];
+    let order = [mixed, separate, aged, hot_cold, best];
     assert!(order.is_sorted_by(|before, after| before > after), "{order:?}");
     assert!(aged < 0.65 * mixed, "age is what greedy collection lacks: {order:?}");
 }

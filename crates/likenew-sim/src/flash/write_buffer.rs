@@ -41,7 +41,7 @@ struct Flush {
     /// Pages that came in before it have a smaller number.
     sequence: u64,
     /// How many of them are still here.
-    left: usize,
+    remaining: usize,
 }
 
 /// The buffer. Its slots are `0 .. capacity`.
@@ -101,7 +101,7 @@ impl WriteBuffer {
     }
 
     /// The page in a slot, and its sectors that are here.
-    pub(crate) fn held(&self, slot: u32) -> (u32, u64) {
+    pub(crate) fn slot_content(&self, slot: u32) -> (u32, u64) {
         let Entry { page, sectors, .. } = self.entries[slot as usize];
         (page, sectors)
     }
@@ -214,7 +214,7 @@ impl WriteBuffer {
         }
         self.free.push(slot);
         for flush in self.flushes.iter_mut().filter(|flush| sequence < flush.sequence) {
-            flush.left -= 1;
+            flush.remaining -= 1;
         }
     }
 
@@ -239,8 +239,8 @@ impl WriteBuffer {
 
     /// Asks for everything that is here now to be programmed.
     pub(crate) fn flush(&mut self, tag: u32) {
-        let left = self.entries.len() - self.free.len();
-        self.flushes.push_back(Flush { tag, sequence: self.sequence, left });
+        let remaining = self.entries.len() - self.free.len();
+        self.flushes.push_back(Flush { tag, sequence: self.sequence, remaining });
     }
 
     /// The flushes that will never be fulfilled.
@@ -250,7 +250,7 @@ impl WriteBuffer {
 
     /// The next flush that has been fulfilled.
     pub(crate) fn pop_flushed(&mut self) -> Option<u32> {
-        self.flushes.pop_front_if(|flush| flush.left == 0).map(|flush| flush.tag)
+        self.flushes.pop_front_if(|flush| flush.remaining == 0).map(|flush| flush.tag)
     }
 }
 

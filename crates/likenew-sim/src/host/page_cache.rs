@@ -11,7 +11,7 @@ use std::ops::Range;
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 
-use super::counted::Counted;
+use super::counting_device::CountingDevice;
 use super::page_cache_parameters::PageCacheParameters;
 use super::pages::Pages;
 use crate::device::NO_IO;
@@ -26,7 +26,7 @@ enum Event {
     /// The I/O in this slot of the host ends.
     Complete(u32),
     /// Somebody looks for pages that have been dirty for long.
-    Look,
+    Poll,
 }
 
 /// An I/O of the host.
@@ -40,7 +40,7 @@ struct Request {
 
 /// What one of the cache's own I/Os is for.
 #[derive(Clone)]
-enum Errand {
+enum CacheIo {
     /// A part of the read in this slot of the host.
     Read { slot: u32, pages: Range<u64> },
     /// So many pages are written back.
@@ -64,10 +64,10 @@ pub(crate) struct PageCache {
     draining: bool,
     /// What writing back has failed with since the last flush.
     failed: Option<Outcome>,
-    looks: bool,
+    is_polling: bool,
     /// By slot of the host.
     requests: Vec<Request>,
-    errands: Vec<Option<Errand>>,
+    cache_ios: Vec<Option<CacheIo>>,
     /// Carriers without an errand.
     free: Vec<u32>,
     writes: u32,
@@ -79,7 +79,7 @@ pub(crate) struct PageCache {
     waiting: VecDeque<u32>,
     copying: Timeline,
     events: EventQueue<Event>,
-    ended: Vec<Completion>,
+    completions: Vec<Completion>,
 }
 
 impl PageCache {
@@ -94,9 +94,9 @@ impl PageCache {
             in_write_back: 0,
             draining: false,
             failed: None,
-            looks: false,
+            is_polling: false,
             requests: Vec::new(),
-            errands: vec![None; CARRIERS as usize],
+            cache_ios: vec![None; CARRIERS as usize],
             free: (0..CARRIERS).rev().collect(),
             writes: 0,
             reads: VecDeque::new(),
@@ -104,7 +104,7 @@ impl PageCache {
             waiting: VecDeque::new(),
             copying: Timeline::default(),
             events: EventQueue::new(),
-            ended: Vec::new(),
+            completions: Vec::new(),
         }
     }
 
@@ -118,17 +118,17 @@ impl PageCache {
         self.buffered = buffered;
     }
 
-    pub(crate) fn announce_slots(&mut self, device: &mut Counted, count: u32) {
+    pub(crate) fn announce_slots(&mut self, device: &mut CountingDevice, count: u32) {
         device.announce_slots(CARRIERS + count);
         let empty = Request { io: NO_IO, parts: 0, outcome: Outcome::Done };
         self.requests.resize(self.requests.len().max(count as usize), empty);
     }
 
-    pub(crate) fn next_at(&self, device: &Counted) -> Option<Nanos> {
+    pub(crate) fn next_at(&self, device: &CountingDevice) -> Option<Nanos> {
         [device.next_at(), self.events.next_at()].into_iter().flatten().min()
     }
 
-    pub(crate) fn accept(&mut self, device: &mut Counted, io: &Io, now: Nanos) {
+    pub(crate) fn accept(&mut self, device: &mut CountingDevice, io: &Io, now: Nanos) {
         let slot = io.slot.0;
         self.requests[slot as usize] = Request { io: *io, parts: 0, outcome: Outcome::Done };
         // What brings bytes has to get to where they are kept.
@@ -144,45 +144,45 @@ impl PageCache {
                 self.pass(device, slot, now);
             }
         }
-        self.go_on(device, now);
+        self.advance(device, now);
     }
 
-    pub(crate) fn step(&mut self, device: &mut Counted, done: &mut Vec<Completion>) {
+    pub(crate) fn step(&mut self, device: &mut CountingDevice, done: &mut Vec<Completion>) {
         let next = self.next_at(device).expect("a host steps only when something is to happen");
         if device.next_at() == Some(next) {
-            let mut ended = std::mem::take(&mut self.ended);
+            let mut ended = std::mem::take(&mut self.completions);
             device.step(&mut ended);
             for Completion { slot, at, outcome } in ended.drain(..) {
                 match slot.0.checked_sub(CARRIERS) {
                     Some(slot) => done.push(Completion { slot: Slot(slot), at, outcome }),
-                    None => self.errand_done(slot.0, outcome, at),
+                    None => self.cache_io_done(slot.0, outcome, at),
                 }
             }
-            self.ended = ended;
+            self.completions = ended;
         } else {
             match self.events.pop().expect("it is one of the two").1 {
                 Event::Complete(slot) => {
                     let outcome = self.requests[slot as usize].outcome;
                     done.push(Completion { slot: Slot(slot), at: next, outcome });
                 }
-                Event::Look => self.look(next),
+                Event::Poll => self.poll(next),
             }
         }
-        self.go_on(device, next);
+        self.advance(device, next);
     }
 
     /// Makes everything durable and drops it; says when that is done. Nothing of the host's is in flight.
-    pub(crate) fn make_cold(&mut self, device: &mut Counted, now: Nanos) -> Nanos {
+    pub(crate) fn make_cold(&mut self, device: &mut CountingDevice, now: Nanos) -> Nanos {
         let (mut now, mut none) = (now, Vec::new());
         device.announce_slots(CARRIERS);
         self.draining = true;
-        self.go_on(device, now);
+        self.advance(device, now);
         while self.pages.dirty() + self.in_write_back > 0 {
             now = now.max(self.next_at(device).expect("what is written back ends"));
             self.step(device, &mut none);
         }
-        let flush = self.send(device, Errand::Settle, Io { op: Op::Flush, ..NO_IO }, now);
-        while self.errands[flush as usize].is_some() {
+        let flush = self.send(device, CacheIo::Settle, Io { op: Op::Flush, ..NO_IO }, now);
+        while self.cache_ios[flush as usize].is_some() {
             now = now.max(self.next_at(device).expect("a flush ends"));
             self.step(device, &mut none);
         }
@@ -217,9 +217,9 @@ impl PageCache {
             self.dirty_since = now;
         }
         self.pages.add_dirty(self.pages_of(&io), io.data);
-        if !self.looks {
-            self.looks = true;
-            self.events.push(now + self.parameters.look, Event::Look);
+        if !self.is_polling {
+            self.is_polling = true;
+            self.events.push(now + self.parameters.poll_interval, Event::Poll);
         }
         self.copy(slot, now);
     }
@@ -231,16 +231,16 @@ impl PageCache {
         self.events.push(self.copying.reserve(now, span), Event::Complete(slot));
     }
 
-    fn look(&mut self, now: Nanos) {
-        self.looks = self.pages.dirty() > 0;
-        if self.looks {
+    fn poll(&mut self, now: Nanos) {
+        self.is_polling = self.pages.dirty() > 0;
+        if self.is_polling {
             self.draining |= now.since(self.dirty_since) >= self.parameters.expire;
-            self.events.push(now + self.parameters.look, Event::Look);
+            self.events.push(now + self.parameters.poll_interval, Event::Poll);
         }
     }
 
     /// Does whatever has become possible.
-    fn go_on(&mut self, device: &mut Counted, now: Nanos) {
+    fn advance(&mut self, device: &mut CountingDevice, now: Nanos) {
         while let Some(slot) = self.throttled.front().copied().filter(|slot| self.fits(*slot)) {
             self.throttled.pop_front();
             self.write(slot, now);
@@ -249,7 +249,7 @@ impl PageCache {
         while self.free.len() > (self.parameters.writes_max - self.writes) as usize {
             let Some((slot, pages)) = self.reads.pop_front() else { break };
             let io = self.io(Op::Read, &pages, DataClass::Zero);
-            self.send(device, Errand::Read { slot, pages }, io, now);
+            self.send(device, CacheIo::Read { slot, pages }, io, now);
         }
         self.write_back(device, now);
         if self.pages.dirty() + self.in_write_back == 0 {
@@ -267,7 +267,7 @@ impl PageCache {
         dirty == 0 || dirty + (pages.end - pages.start) <= self.share(self.parameters.dirty_percent)
     }
 
-    fn write_back(&mut self, device: &mut Counted, now: Nanos) {
+    fn write_back(&mut self, device: &mut CountingDevice, now: Nanos) {
         let wanted = self.draining || !self.waiting.is_empty() || !self.throttled.is_empty();
         let most = u64::from(self.parameters.write_bytes_max / self.parameters.page_bytes);
         let background = self.share(self.parameters.background_percent);
@@ -277,14 +277,14 @@ impl PageCache {
             let pages = pages.end - pages.start;
             self.writes += 1;
             self.in_write_back += pages;
-            self.send(device, Errand::WriteBack { pages }, io, now);
+            self.send(device, CacheIo::WriteBack { pages }, io, now);
         }
     }
 
-    fn errand_done(&mut self, carrier: u32, outcome: Outcome, at: Nanos) {
+    fn cache_io_done(&mut self, carrier: u32, outcome: Outcome, at: Nanos) {
         self.free.push(carrier);
-        match self.errands[carrier as usize].take().expect("a carrier comes back from an errand") {
-            Errand::Read { slot, pages } => {
+        match self.cache_ios[carrier as usize].take().expect("a carrier comes back from an errand") {
+            CacheIo::Read { slot, pages } => {
                 let request = &mut self.requests[slot as usize];
                 request.parts -= 1;
                 if outcome == Outcome::Done {
@@ -296,19 +296,19 @@ impl PageCache {
                     self.copy(slot, at);
                 }
             }
-            Errand::WriteBack { pages } => {
+            CacheIo::WriteBack { pages } => {
                 self.writes -= 1;
                 self.in_write_back -= pages;
                 if outcome != Outcome::Done {
                     self.failed = Some(outcome);
                 }
             }
-            Errand::Settle => {}
+            CacheIo::Settle => {}
         }
     }
 
     /// An I/O that has waited until nothing was dirty; a flush says what went wrong on the way.
-    fn pass_after(&mut self, device: &mut Counted, slot: u32, now: Nanos) {
+    fn pass_after(&mut self, device: &mut CountingDevice, slot: u32, now: Nanos) {
         let request = &mut self.requests[slot as usize];
         match self.failed.take_if(|_| request.io.op == Op::Flush) {
             Some(failed) => {
@@ -319,14 +319,14 @@ impl PageCache {
         }
     }
 
-    fn pass(&self, device: &mut Counted, slot: u32, now: Nanos) {
+    fn pass(&self, device: &mut CountingDevice, slot: u32, now: Nanos) {
         let io = self.requests[slot as usize].io;
         device.accept(&Io { slot: Self::slot_at_drive(io.slot), ..io }, now);
     }
 
-    fn send(&mut self, device: &mut Counted, errand: Errand, io: Io, now: Nanos) -> u32 {
+    fn send(&mut self, device: &mut CountingDevice, errand: CacheIo, io: Io, now: Nanos) -> u32 {
         let carrier = self.free.pop().expect("reads leave enough carriers for everything else");
-        self.errands[carrier as usize] = Some(errand);
+        self.cache_ios[carrier as usize] = Some(errand);
         device.accept(&Io { slot: Slot(carrier), ..io }, now);
         carrier
     }

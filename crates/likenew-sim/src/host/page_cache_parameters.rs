@@ -26,7 +26,7 @@ pub struct PageCacheParameters {
     /// Dirty pages that are older are written back (`vm.dirty_expire_centisecs`, 3000 by default).
     pub expire: Nanos,
     /// So often somebody looks whether there are any (`vm.dirty_writeback_centisecs`, 500 by default).
-    pub look: Nanos,
+    pub poll_interval: Nanos,
 }
 
 impl Default for PageCacheParameters {
@@ -42,7 +42,7 @@ impl Default for PageCacheParameters {
             background_percent: 10,
             dirty_percent: 20,
             expire: Nanos::from_secs(30),
-            look: Nanos::from_secs(5),
+            poll_interval: Nanos::from_secs(5),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::disk::platters::PlatterParameters;
 use crate::disk::shingles::ShingleParameters;
 use crate::error::SimError;
 use crate::host_link::LinkParameters;
-use crate::section::{Section, Sourced};
+use crate::section::{Section, SourceEntry};
 
 const MEMORY: std::ops::RangeInclusive<u64> = 0..=1 << 32;
 
@@ -16,7 +16,7 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<Sourced>,
+    sources: &mut Vec<SourceEntry>,
 ) -> Result<DiskParameters, SimError> {
     let (command, aging_per_mille) = finish(root.section("firmware")?, sources, |section| {
         Ok((span(section, "command_ns")?, section.count("aging_per_mille", 0..=1_000_000)?))
@@ -38,15 +38,15 @@ pub(super) fn read(
             read_seek: mechanics.read_seek,
             write_seek: mechanics.write_seek,
             head_switch: mechanics.head_switch,
-            memory_bytes: section.whole("memory_bytes", MEMORY)?,
-            segment_bytes: section.whole("segment_bytes", MEMORY)?,
+            memory_bytes: section.integer("memory_bytes", MEMORY)?,
+            segment_bytes: section.integer("segment_bytes", MEMORY)?,
             segments: section.count("segments", 1..=1024)?,
-            write_cache_bytes: section.whole("write_cache_bytes", MEMORY)?,
+            write_cache_bytes: section.integer("write_cache_bytes", MEMORY)?,
             write_cache_extents: section.count("write_cache_extents", 1..=65_536)?,
             shingles,
         })
     })?;
-    parameters.check().map_err(|why| site.error(why))?;
+    parameters.check().map_err(|reason| site.error(reason))?;
     Ok(parameters)
 }
 
@@ -79,11 +79,11 @@ fn read_mechanics(
     let platters = PlatterParameters {
         sectors: shingles.map_or(addressed, |shingles| shingles.sectors_for(addressed)),
         sector_bytes: identity.sector_bytes,
-        turn: Nanos(60 * SECOND_NS / section.whole("rotations_per_minute", 1000..=30_000)?),
+        revolution: Nanos(60 * SECOND_NS / section.integer("rotations_per_minute", 1000..=30_000)?),
         heads: section.count("heads", 1..=64)?,
         zones: section.count("zones", 1..=256)?,
-        outer_bytes_per_s: section.whole("outer_bytes_per_s", RATE)?,
-        inner_bytes_per_s: section.whole("inner_bytes_per_s", RATE)?,
+        outer_bytes_per_s: section.integer("outer_bytes_per_s", RATE)?,
+        inner_bytes_per_s: section.integer("inner_bytes_per_s", RATE)?,
         // Long enough for a write that goes on across the change.
         head_skew: head_switch + settle,
         cylinder_skew: read_seek.track.max(head_switch) + settle,
@@ -97,7 +97,7 @@ fn read_mechanics(
 
 fn read_physical_sectors(section: &mut Section<'_>, identity: &Identity) -> Result<u64, SimError> {
     let sector = u64::from(identity.sector_bytes);
-    let bytes = section.whole_or_none("physical_sector_bytes", sector..=65_536)?.unwrap_or(sector);
+    let bytes = section.integer_or_none("physical_sector_bytes", sector..=65_536)?.unwrap_or(sector);
     if !bytes.is_multiple_of(sector) {
         return Err(section.error(format!(
             "mechanics.physical_sector_bytes is {bytes}: it takes a multiple of identity.sector_bytes, {sector}"
@@ -109,7 +109,7 @@ fn read_physical_sectors(section: &mut Section<'_>, identity: &Identity) -> Resu
 fn read_shingles(section: &mut Section<'_>, identity: &Identity) -> Result<ShingleParameters, SimError> {
     let sector = u64::from(identity.sector_bytes);
     let sectors = |section: &mut Section<'_>, key, least: u64, most| {
-        let bytes: u64 = section.whole(key, least * sector..=most)?;
+        let bytes: u64 = section.integer(key, least * sector..=most)?;
         if bytes.is_multiple_of(sector) {
             return Ok(bytes / sector);
         }

@@ -8,12 +8,12 @@ use crate::flash::thermal::ThermalParameters;
 
 /// Reads the table `[map_cache]`.
 pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParameters, SimError> {
-    let bytes = section.whole("bytes", 512..=1 << 36)?;
+    let bytes = section.integer("bytes", 512..=1 << 36)?;
     let segment_bytes = section.count("segment_bytes", 64..=65_536)?;
-    let host = match section.whole_or_none("host_bytes", 1..=bytes)? {
+    let host = match section.integer_or_none("host_bytes", 1..=bytes)? {
         None => None,
         Some(host) => {
-            Some(HostShare { bytes: host, bytes_least: section.whole("host_bytes_least", 0..=host)? })
+            Some(HostShare { bytes: host, bytes_least: section.integer("host_bytes_least", 0..=host)? })
         }
     };
     Ok(MapCacheParameters { bytes, segment_bytes, host })
@@ -22,7 +22,7 @@ pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParame
 /// Reads the table `[ageing]`.
 pub(super) fn read_ageing(section: &mut Section<'_>) -> Result<AgeingParameters, SimError> {
     Ok(AgeingParameters {
-        onset_s: section.whole("onset_s", 1..=10_000_000_000)?,
+        onset_s: section.integer("onset_s", 1..=10_000_000_000)?,
         retries_per_decade: section.number("retries_per_decade", 0.0..=1000.0)?,
         retries_max: section.count("retries_max", 0..=1000)?,
     })
@@ -39,7 +39,7 @@ pub(super) fn read_thermal(section: &mut Section<'_>) -> Result<ThermalParameter
         program_nj_per_byte: section.number("program_nj_per_byte", 0.0..=1000.0)?,
         throttle_c: section.number("throttle_c", 0.0..=200.0)?,
         resume_c: section.number("resume_c", 0.0..=200.0)?,
-        throttled_bytes_per_s: section.whole("throttled_bytes_per_s", RATE)?,
+        throttled_bytes_per_s: section.integer("throttled_bytes_per_s", RATE)?,
     };
     if thermal.resume_c > thermal.throttle_c {
         return Err(section.error("thermal.resume_c is above thermal.throttle_c"));

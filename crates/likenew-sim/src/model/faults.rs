@@ -7,8 +7,8 @@ use likenew_core::units::Nanos;
 
 use super::{Identity, RATE, SECOND_NS};
 use crate::error::SimError;
-use crate::faults::fault_parameters::{
-    FaultParameters, NeighbourParameters, OutlierParameters, StallParameters, ThrottleParameters, TrimFault,
+use crate::faults::drive_faults::{
+    DriveFaults, NeighbourParameters, OutlierParameters, StallParameters, ThrottleParameters, TrimDefect,
 };
 use crate::section::Section;
 
@@ -16,8 +16,8 @@ use crate::section::Section;
 const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
 
 /// Reads the table `[faults]`, every key of which may be absent.
-pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<FaultParameters, SimError> {
-    let real_capacity_bytes = section.whole_or_none("real_capacity_bytes", 1 << 20..=1 << 44)?;
+pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<DriveFaults, SimError> {
+    let real_capacity_bytes = section.integer_or_none("real_capacity_bytes", 1 << 20..=1 << 44)?;
     if let Some(real) = real_capacity_bytes {
         check_real_capacity(section, identity, real)?;
     }
@@ -25,19 +25,19 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Fau
         real_capacity_bytes.map(|real| read_wrap(section, identity, real)).transpose()?.flatten();
     let flipped = ranges(section, "flipped", identity)?;
     let flipped_bits = if flipped.is_empty() { 0 } else { section.count("flipped_bits", 1..=4096)? };
-    let lost_write_every = section.whole_or_none("lost_write_every", 1..=u64::MAX >> 1)?;
+    let lost_write_every = section.integer_or_none("lost_write_every", 1..=u64::MAX >> 1)?;
     let unreadable = ranges(section, "unreadable", identity)?;
     let slow = ranges(section, "slow", identity)?;
     let bad_places = !unreadable.is_empty() || !slow.is_empty();
     let (retry, retries_max) = if bad_places {
-        (Nanos(section.whole("retry_ns", 0..=100 * SECOND_NS)?), section.count("retries_max", 1..=1000)?)
+        (Nanos(section.integer("retry_ns", 0..=100 * SECOND_NS)?), section.count("retries_max", 1..=1000)?)
     } else {
         (Nanos::ZERO, 0)
     };
-    let read_only_after_bytes = section.whole_or_none("read_only_after_bytes", 0..=u64::MAX >> 1)?;
+    let read_only_after_bytes = section.integer_or_none("read_only_after_bytes", 0..=u64::MAX >> 1)?;
     let stall = read_stall(section)?;
-    let trim = section.choice_or_none("trim", &TrimFault::WORDS)?.map(|choice| TrimFault::ALL[choice]);
-    Ok(FaultParameters {
+    let trim = section.choice_or_none("trim", &TrimDefect::WORDS)?.map(|choice| TrimDefect::ALL[choice]);
+    Ok(DriveFaults {
         real_capacity_bytes,
         wrap_bytes,
         flipped,
@@ -67,7 +67,7 @@ fn check_real_capacity(section: &Section<'_>, identity: &Identity, real: u64) ->
 }
 
 fn read_wrap(section: &mut Section<'_>, identity: &Identity, real: u64) -> Result<Option<u64>, SimError> {
-    let wrap = section.whole_or_none("wrap_bytes", real..=1 << 50)?;
+    let wrap = section.integer_or_none("wrap_bytes", real..=1 << 50)?;
     let sector = u64::from(identity.sector_bytes);
     match wrap {
         Some(wrap) if !wrap.is_multiple_of(sector) => Err(section.error(format!(
@@ -95,24 +95,24 @@ fn ranges(
 }
 
 fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimError> {
-    let every_ios = section.whole_or_none("stall_every_ios", 1..=u64::MAX >> 1)?;
-    let every = section.whole_or_none("stall_every_ns", SPAN)?.map(Nanos);
-    if every_ios.is_none() && every.is_none() {
+    let every_ios = section.integer_or_none("stall_every_ios", 1..=u64::MAX >> 1)?;
+    let interval = section.integer_or_none("stall_every_ns", SPAN)?.map(Nanos);
+    if every_ios.is_none() && interval.is_none() {
         return Ok(None);
     }
-    let span = Nanos(section.whole("stall_ns", SPAN)?);
-    if every.is_some_and(|every| every <= span) {
-        let why = format!("faults.stall_ns is {}: it takes less than faults.stall_every_ns", span.0);
-        return Err(section.error(why));
+    let span = Nanos(section.integer("stall_ns", SPAN)?);
+    if interval.is_some_and(|interval| interval <= span) {
+        let reason = format!("faults.stall_ns is {}: it takes less than faults.stall_every_ns", span.0);
+        return Err(section.error(reason));
     }
-    Ok(Some(StallParameters { every_ios, every, span }))
+    Ok(Some(StallParameters { every_ios, interval, span }))
 }
 
 fn read_neighbour(
     section: &mut Section<'_>,
     identity: &Identity,
 ) -> Result<Option<NeighbourParameters>, SimError> {
-    let Some(ios_per_s) = section.whole_or_none("neighbour_ios_per_s", 1..=1_000_000)? else {
+    let Some(ios_per_s) = section.integer_or_none("neighbour_ios_per_s", 1..=1_000_000)? else {
         return Ok(None);
     };
     let io_bytes = section.count("neighbour_io_bytes", 512..=16 << 20)?;
@@ -128,20 +128,20 @@ fn read_neighbour(
 }
 
 fn read_outliers(section: &mut Section<'_>) -> Result<Option<OutlierParameters>, SimError> {
-    let Some(every_ios) = section.whole_or_none("outlier_every_ios", 1..=u64::MAX >> 1)? else {
+    let Some(every_ios) = section.integer_or_none("outlier_every_ios", 1..=u64::MAX >> 1)? else {
         return Ok(None);
     };
-    let span = Nanos(section.whole("outlier_ns", SPAN)?);
+    let span = Nanos(section.integer("outlier_ns", SPAN)?);
     Ok(Some(OutlierParameters { every_ios, span }))
 }
 
 fn read_throttle(section: &mut Section<'_>) -> Result<Option<ThrottleParameters>, SimError> {
-    let Some(every) = section.whole_or_none("throttle_every_ns", SPAN)? else { return Ok(None) };
-    let span = section.whole("throttle_ns", SPAN)?;
+    let Some(every) = section.integer_or_none("throttle_every_ns", SPAN)? else { return Ok(None) };
+    let span = section.integer("throttle_ns", SPAN)?;
     if every <= span {
-        let why = format!("faults.throttle_ns is {span}: it takes less than faults.throttle_every_ns");
-        return Err(section.error(why));
+        let reason = format!("faults.throttle_ns is {span}: it takes less than faults.throttle_every_ns");
+        return Err(section.error(reason));
     }
-    let bytes_per_s = section.whole("throttled_bytes_per_s", RATE)?;
-    Ok(Some(ThrottleParameters { every: Nanos(every), span: Nanos(span), bytes_per_s }))
+    let bytes_per_s = section.integer("throttled_bytes_per_s", RATE)?;
+    Ok(Some(ThrottleParameters { interval: Nanos(every), span: Nanos(span), bytes_per_s }))
 }

@@ -11,7 +11,7 @@ use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::nand_parameters::{CellTimes, NandParameters, ReadPart};
 use crate::host_link::LinkParameters;
-use crate::section::{Section, Sourced};
+use crate::section::{Section, SourceEntry};
 
 /// How a flash drive is built, and how it is used before it counts as used.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +46,7 @@ fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
         read_command: span(section, "read_command_ns")?,
         write_command: span(section, "write_command_ns")?,
         other_command: span(section, "other_command_ns")?,
-        buffer_bytes: section.whole("buffer_bytes", 512..=1 << 32)?,
+        buffer_bytes: section.integer("buffer_bytes", 512..=1 << 32)?,
         idle_after: span(section, "idle_after_ns")?,
         trim: Trim::ALL[section.choice("trim", &Trim::WORDS)?],
         power_loss_protection: section.truth_or_none("power_loss_protection")?.unwrap_or(false),
@@ -76,7 +76,7 @@ fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
     let chips = Chips {
         channels: section.count("channels", 1..=64)?,
         dies_per_channel: section.count("dies_per_channel", 1..=64)?,
-        dies_per_gang: section.whole_or_none("dies_per_gang", 1..=16)?.unwrap_or(1) as u32,
+        dies_per_gang: section.integer_or_none("dies_per_gang", 1..=16)?.unwrap_or(1) as u32,
         planes: section.count("planes", 1..=16)?,
         blocks_per_plane: section.count("blocks_per_plane", 4..=1_000_000)?,
         pages_per_block: section.count("pages_per_block", 1..=16_384)?,
@@ -86,22 +86,22 @@ fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
         read: span(section, "read_ns")?,
         program: span(section, "program_ns")?,
         erase: span(section, "erase_ns")?,
-        channel_bytes_per_s: section.whole("channel_bytes_per_s", RATE)?,
+        channel_bytes_per_s: section.integer("channel_bytes_per_s", RATE)?,
         programs_max: section.count("programs_max", 1..=DIES_MAX)?,
     };
     let (per_channel, per_gang) = (chips.dies_per_channel, chips.dies_per_gang);
     if !per_channel.is_multiple_of(per_gang) {
-        let why = format!(
+        let reason = format!(
             "nand.dies_per_gang is {per_gang}: it takes a divisor of nand.dies_per_channel, {per_channel}"
         );
-        return Err(section.error(why));
+        return Err(section.error(reason));
     }
     let dies = chips.dies();
     if dies > DIES_MAX {
-        let why = format!(
+        let reason = format!(
             "nand.channels × nand.dies_per_channel makes {dies} dies or gangs: at most {DIES_MAX} are supported"
         );
-        return Err(section.error(why));
+        return Err(section.error(reason));
     }
     Ok(chips)
 }
@@ -135,7 +135,7 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<Sourced>,
+    sources: &mut Vec<SourceEntry>,
 ) -> Result<FlashModel, SimError> {
     let firmware = finish(root.section("firmware")?, sources, read_firmware)?;
     let map = finish(root.section("map")?, sources, layer::read)?;
@@ -149,7 +149,7 @@ pub(super) fn read(
     let thermal = finish_optional(root.section_or_none("thermal")?, sources, read_thermal)?;
     let slc_cache = slc_cache::read(root, sources)?;
     let mut model = build_flash(identity, link, &firmware, &map, &chips, overwritten_share)
-        .map_err(|why| site.error(why))?;
+        .map_err(|reason| site.error(reason))?;
     (model.parameters.map_cache, model.parameters.ageing, model.parameters.thermal) =
         (map_cache, ageing, thermal);
     if let Some(slc_cache) = slc_cache {
@@ -188,7 +188,7 @@ fn build_flash(
         user_pages: u32::try_from(user_pages).expect("fewer than 2³⁰ pages"),
     };
     flash.check()?;
-    let layer = map.family.over(flash)?;
+    let layer = map.family.build(flash)?;
     let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
     let unit_pages_max = layer.unit_pages_max();
     if buffer_pages < 2 * unit_pages_max {
@@ -227,7 +227,7 @@ fn build_flash(
         trim: firmware.trim,
         map_cache: None,
         ageing: None,
-        worn: None,
+        wear_retries: None,
         thermal: None,
         power_loss_protection: firmware.power_loss_protection,
     };

@@ -152,11 +152,12 @@ pub(super) fn read(section: &mut Section<'_>) -> Result<Map, SimError> {
 }
 
 fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<Clusters, SimError> {
-    let stripe_bytes = section.whole_or_none("stripe_bytes", 512..=1 << 32)?;
+    let stripe_bytes = section.integer_or_none("stripe_bytes", 512..=1 << 32)?;
     let page = u64::from(page_bytes);
     if let Some(odd) = stripe_bytes.filter(|bytes| !bytes.is_multiple_of(page)) {
-        let why = format!("map.stripe_bytes is {odd}: it takes a multiple of map.page_bytes, {page_bytes}");
-        return Err(section.error(why));
+        let reason =
+            format!("map.stripe_bytes is {odd}: it takes a multiple of map.page_bytes, {page_bytes}");
+        return Err(section.error(reason));
     }
     Ok(Clusters {
         cluster_dies: section.count("cluster_dies", 1..=DIES_MAX)?,
@@ -168,7 +169,7 @@ fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<Clusters,
 }
 
 impl Clusters {
-    fn over(&self, flash: FlashGeometry) -> Result<ClusterParameters, String> {
+    fn build(&self, flash: FlashGeometry) -> Result<ClusterParameters, String> {
         flash.check()?;
         let cluster_pages = u64::from(self.cluster_dies) * u64::from(flash.pages_per_block);
         let cluster_pages = u32::try_from(cluster_pages).expect("at most 256 blocks of 65535 pages");
@@ -188,7 +189,7 @@ impl Family {
     ///
     /// # Errors
     /// A sentence that says what does not fit.
-    pub(super) fn over(&self, flash: FlashGeometry) -> Result<Layer, String> {
+    pub(super) fn build(&self, flash: FlashGeometry) -> Result<Layer, String> {
         match self {
             Self::Page { free_blocks_min, idle_free_blocks, policies } => {
                 let (free_blocks_min, idle_free_blocks, policies) =
@@ -217,18 +218,18 @@ impl Family {
                 Ok(Layer::Compressing(compressing))
             }
             Self::Block(clusters) => {
-                let block = clusters.over(flash)?;
+                let block = clusters.build(flash)?;
                 block.check_block_map()?;
                 Ok(Layer::Block(block))
             }
             Self::Bast { clusters, eviction, partial_merges } => {
                 let (eviction, partial_merges) = (*eviction, *partial_merges);
-                let bast = BastParameters { clusters: clusters.over(flash)?, eviction, partial_merges };
+                let bast = BastParameters { clusters: clusters.build(flash)?, eviction, partial_merges };
                 bast.check()?;
                 Ok(Layer::Bast(bast))
             }
             Self::Fast(clusters) => {
-                let fast = clusters.over(flash)?;
+                let fast = clusters.build(flash)?;
                 fast.check_fast()?;
                 Ok(Layer::Fast(fast))
             }

@@ -4,10 +4,10 @@ use likenew_core::units::Nanos;
 
 use crate::disk::disk_parameters::DiskParameters;
 use crate::error::SimError;
-use crate::faults::fault_parameters::FaultParameters;
+use crate::faults::drive_faults::DriveFaults;
 use crate::flash::map_cache::HostShare;
 use crate::host_link::LinkParameters;
-use crate::section::{Section, Sourced, Text};
+use crate::section::{Section, SourceEntry, Text};
 use crate::situations::Situations;
 use crate::situations::link_standard::LinkStandard;
 use crate::volume::volume_parameters::VolumeParameters;
@@ -18,17 +18,17 @@ mod faults;
 mod flash;
 mod layer;
 mod policies;
+mod reported_models;
 mod slc_cache;
-mod sold;
 mod volume;
 
 pub use flash::FlashModel;
 pub use layer::Layer;
-pub use sold::Sold;
+pub use reported_models::ReportedModels;
 
 /// What the maker or a reviewer says of a new drive; never used by the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Advertised {
+pub struct RatedSpeeds {
     /// Sequential read, bytes per second.
     pub read_bytes_per_s: Option<u64>,
     /// Sequential write, bytes per second.
@@ -121,19 +121,19 @@ pub struct Model {
     /// Smallest unit of address.
     pub sector_bytes: u32,
     /// By what it is known, of a drive that was sold.
-    pub sold: Option<Sold>,
+    pub reported_models: Option<ReportedModels>,
     /// What others say of it.
-    pub advertised: Advertised,
+    pub advertised: RatedSpeeds,
     /// How it works.
     pub mechanism: Mechanism,
     /// The standard of its link, where that has a name.
     pub link_standard: Option<LinkStandard>,
     /// What is wrong with it.
-    pub faults: Option<FaultParameters>,
+    pub faults: Option<DriveFaults>,
     /// What it meets.
     pub situations: Situations,
     /// Every value of the file with its source.
-    pub sources: Vec<Sourced>,
+    pub sources: Vec<SourceEntry>,
 }
 
 /// The kinds of drives, in the order in which lists show them.
@@ -160,7 +160,8 @@ impl Model {
         let mut root = Section::parse(Text { file, text })?;
         let kind = root.word("kind", &KINDS)?;
         let identity = finish(root.section("identity")?, &mut sources, read_identity)?;
-        let sold = finish_optional(root.section_or_none("sold")?, &mut sources, Sold::read)?;
+        let reported_models =
+            finish_optional(root.section_or_none("sold")?, &mut sources, ReportedModels::read)?;
         let advertised = finish(root.section("advertised")?, &mut sources, read_advertised)?;
         let (link, link_standard) = finish(root.section("link")?, &mut sources, read_link)?;
         let faults = match root.section_or_none("faults")? {
@@ -186,7 +187,7 @@ impl Model {
             technology,
             capacity_bytes,
             sector_bytes,
-            sold,
+            reported_models,
             advertised,
             mechanism,
             link_standard,
@@ -196,14 +197,14 @@ impl Model {
         };
         match site {
             None => Ok(model),
-            Some(site) => model.situations.check(&model).map_err(|why| site.error(why)).map(|()| model),
+            Some(site) => model.situations.check(&model).map_err(|reason| site.error(reason)).map(|()| model),
         }
     }
 }
 
 impl Model {
     /// Where a value of the file comes from, by its key, such as `advertised.read_bytes_per_s`.
-    pub fn source(&self, key: &str) -> Option<&Sourced> {
+    pub fn source(&self, key: &str) -> Option<&SourceEntry> {
         self.sources.iter().find(|sourced| sourced.key == key)
     }
 }
@@ -211,7 +212,7 @@ impl Model {
 /// Reads a table completely: keys that `read` does not take are refused.
 fn finish<'a, T>(
     mut section: Section<'a>,
-    sources: &mut Vec<Sourced>,
+    sources: &mut Vec<SourceEntry>,
     read: impl FnOnce(&mut Section<'a>) -> Result<T, SimError>,
 ) -> Result<T, SimError> {
     let value = read(&mut section)?;
@@ -222,7 +223,7 @@ fn finish<'a, T>(
 /// Reads a table completely, if it is there.
 fn finish_optional<'a, T>(
     section: Option<Section<'a>>,
-    sources: &mut Vec<Sourced>,
+    sources: &mut Vec<SourceEntry>,
     read: impl FnOnce(&mut Section<'a>) -> Result<T, SimError>,
 ) -> Result<Option<T>, SimError> {
     section.map(|section| finish(section, sources, read)).transpose()
@@ -232,7 +233,7 @@ fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
     let identity = Identity {
         model: section.line("model")?,
         technology: section.line("technology")?,
-        capacity_bytes: section.whole("capacity_bytes", 1 << 20..=1 << 44)?,
+        capacity_bytes: section.integer("capacity_bytes", 1 << 20..=1 << 44)?,
         sector_bytes: section.count("sector_bytes", 512..=4096)?,
     };
     if !identity.sector_bytes.is_power_of_two() {
@@ -240,31 +241,31 @@ fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
         return Err(section.error(format!("identity.sector_bytes is {found}: it takes a power of two")));
     }
     if !identity.capacity_bytes.is_multiple_of(u64::from(identity.sector_bytes)) {
-        let why = "identity.capacity_bytes is no multiple of identity.sector_bytes";
-        return Err(section.error(why));
+        let reason = "identity.capacity_bytes is no multiple of identity.sector_bytes";
+        return Err(section.error(reason));
     }
     Ok(identity)
 }
 
-fn read_advertised(section: &mut Section<'_>) -> Result<Advertised, SimError> {
+fn read_advertised(section: &mut Section<'_>) -> Result<RatedSpeeds, SimError> {
     const IOPS: std::ops::RangeInclusive<u64> = 1..=100_000_000;
-    Ok(Advertised {
-        read_bytes_per_s: section.whole_or_none("read_bytes_per_s", RATE)?,
-        write_bytes_per_s: section.whole_or_none("write_bytes_per_s", RATE)?,
-        random_read_iops: section.whole_or_none("random_read_iops", IOPS)?,
-        random_write_iops: section.whole_or_none("random_write_iops", IOPS)?,
+    Ok(RatedSpeeds {
+        read_bytes_per_s: section.integer_or_none("read_bytes_per_s", RATE)?,
+        write_bytes_per_s: section.integer_or_none("write_bytes_per_s", RATE)?,
+        random_read_iops: section.integer_or_none("random_read_iops", IOPS)?,
+        random_write_iops: section.integer_or_none("random_write_iops", IOPS)?,
     })
 }
 
 fn read_link(section: &mut Section<'_>) -> Result<(LinkParameters, Option<LinkStandard>), SimError> {
     let link = LinkParameters {
-        bytes_per_s: section.whole("bytes_per_s", RATE)?,
+        bytes_per_s: section.integer("bytes_per_s", RATE)?,
         duplex: section.truth("duplex")?,
         command_slots: section.count("command_slots", 1..=65_535)?,
     };
-    Ok((link, section.parsed_or_none("standard", LinkStandard::EXPECTED, LinkStandard::of)?))
+    Ok((link, section.parsed_or_none("standard", LinkStandard::LINK_STANDARDS_HELP, LinkStandard::by_name)?))
 }
 
 fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError> {
-    section.whole(key, 0..=10 * SECOND_NS).map(Nanos)
+    section.integer(key, 0..=10 * SECOND_NS).map(Nanos)
 }

@@ -49,6 +49,6 @@ fn count_or_none(
     key: &'static str,
     range: std::ops::RangeInclusive<u64>,
 ) -> Result<Option<u32>, SimError> {
-    let number = section.whole_or_none(key, range)?;
+    let number = section.integer_or_none(key, range)?;
     Ok(number.map(|number| u32::try_from(number).expect("the range fits 32 bits")))
 }

@@ -8,7 +8,7 @@ use super::{finish, span};
 use crate::error::SimError;
 use crate::flash::nand_parameters::CellTimes;
 use crate::flash::page_map::{SlcCacheParameters, WhenFull};
-use crate::section::{Section, Site, Sourced};
+use crate::section::{Section, Site, SourceEntry};
 
 /// The table `[slc_cache]`.
 pub(super) struct SlcCacheTable<'a> {
@@ -20,7 +20,7 @@ pub(super) struct SlcCacheTable<'a> {
 /// Reads the table `[slc_cache]`, if there is one.
 pub(super) fn read<'a>(
     root: &mut Section<'a>,
-    sources: &mut Vec<Sourced>,
+    sources: &mut Vec<SourceEntry>,
 ) -> Result<Option<SlcCacheTable<'a>>, SimError> {
     let Some(section) = root.section_or_none("slc_cache")? else { return Ok(None) };
     let site = section.site();
@@ -53,7 +53,7 @@ impl SlcCacheTable<'_> {
         match &mut model.layer {
             Layer::Page(page) => {
                 page.slc_cache = Some(self.parameters);
-                page.check().map_err(|why| self.site.error(why))?;
+                page.check().map_err(|reason| self.site.error(reason))?;
             }
             Layer::Compressing(_) | Layer::Block(_) | Layer::Bast(_) | Layer::Fast(_) => {
                 return Err(self

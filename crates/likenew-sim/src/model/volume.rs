@@ -5,7 +5,7 @@ use likenew_core::units::Nanos;
 use super::{Identity, RATE, SECOND_NS, finish};
 use crate::error::SimError;
 use crate::host_link::LinkParameters;
-use crate::section::{Section, Sourced};
+use crate::section::{Section, SourceEntry};
 use crate::volume::volume_parameters::{
     CountingParameters, CreditParameters, LatencyParameters, VolumeParameters,
 };
@@ -17,7 +17,7 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<Sourced>,
+    sources: &mut Vec<SourceEntry>,
 ) -> Result<VolumeParameters, SimError> {
     let credits = finish(root.section("credits")?, sources, |section| read_credits(section, identity))?;
     let counting = finish(root.section("counting")?, sources, read_counting)?;
@@ -28,26 +28,26 @@ pub(super) fn read(
 }
 
 fn read_credits(section: &mut Section<'_>, identity: &Identity) -> Result<CreditParameters, SimError> {
-    let iops_per_gib = section.whole("iops_per_gib", 0..=1_000_000)?;
-    let (iops_min, iops_max) = (section.whole("iops_min", IOPS)?, section.whole("iops_max", IOPS)?);
+    let iops_per_gib = section.integer("iops_per_gib", 0..=1_000_000)?;
+    let (iops_min, iops_max) = (section.integer("iops_min", IOPS)?, section.integer("iops_max", IOPS)?);
     if iops_min > iops_max {
-        let why = format!("credits.iops_min is {iops_min}: it takes at most credits.iops_max, {iops_max}");
-        return Err(section.error(why));
+        let reason = format!("credits.iops_min is {iops_min}: it takes at most credits.iops_max, {iops_max}");
+        return Err(section.error(reason));
     }
     let by_size = (u128::from(identity.capacity_bytes) * u128::from(iops_per_gib)) >> 30;
     let by_size = u64::try_from(by_size).expect("at most 2⁴⁴ bytes and 10⁶ I/Os for a GiB");
     Ok(CreditParameters {
         baseline_iops: by_size.clamp(iops_min, iops_max),
-        burst_iops: section.whole("burst_iops", IOPS)?,
-        credits_max: section.whole("credits_max", 0..=1_000_000_000_000)?,
+        burst_iops: section.integer("burst_iops", IOPS)?,
+        credits_max: section.integer("credits_max", 0..=1_000_000_000_000)?,
     })
 }
 
 fn read_counting(section: &mut Section<'_>) -> Result<CountingParameters, SimError> {
     let counting = CountingParameters {
-        io_bytes: section.whole("io_bytes", IO_BYTES)?,
-        small_io_bytes: section.whole("small_io_bytes", 0..=1 << 30)?,
-        small_merge_bytes: section.whole("small_merge_bytes", IO_BYTES)?,
+        io_bytes: section.integer("io_bytes", IO_BYTES)?,
+        small_io_bytes: section.integer("small_io_bytes", 0..=1 << 30)?,
+        small_merge_bytes: section.integer("small_merge_bytes", IO_BYTES)?,
     };
     let CountingParameters { io_bytes, small_io_bytes, small_merge_bytes } = counting;
     if small_io_bytes.max(small_merge_bytes) > io_bytes {
@@ -59,16 +59,16 @@ fn read_counting(section: &mut Section<'_>) -> Result<CountingParameters, SimErr
 }
 
 fn read_throughput(section: &mut Section<'_>, identity: &Identity) -> Result<u64, SimError> {
-    let small_capacity_max = section.whole("small_capacity_bytes_max", 0..=1 << 44)?;
-    let small = section.whole("small_bytes_per_s", RATE)?;
-    let large = section.whole("large_bytes_per_s", RATE)?;
+    let small_capacity_max = section.integer("small_capacity_bytes_max", 0..=1 << 44)?;
+    let small = section.integer("small_bytes_per_s", RATE)?;
+    let large = section.integer("large_bytes_per_s", RATE)?;
     Ok(if identity.capacity_bytes <= small_capacity_max { small } else { large })
 }
 
 fn read_store(section: &mut Section<'_>) -> Result<(LatencyParameters, bool), SimError> {
     let latency = 1..=10 * SECOND_NS;
-    let median = Nanos(section.whole("latency_ns_median", latency.clone())?);
-    let p99 = Nanos(section.whole("latency_ns_p99", latency)?);
+    let median = Nanos(section.integer("latency_ns_median", latency.clone())?);
+    let p99 = Nanos(section.integer("latency_ns_p99", latency)?);
     // A wider spread would make single I/Os last for years.
     if p99 < median || p99.0 / median.0 > 100 {
         return Err(section.error(format!(

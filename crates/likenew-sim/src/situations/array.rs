@@ -4,12 +4,12 @@
 //! `sync_speed_min` where somebody else wants something. Here the rate is what was set, at random moments and places (assumed: in order it would cost an
 //! arm less, and a copy that gives way cost less, too).
 
-use crate::faults::fault_parameters::NeighbourParameters;
+use crate::faults::drive_faults::NeighbourParameters;
 
 /// Bytes of one piece.
 const PIECE_BYTES: u32 = 64 << 10;
 /// What md calls it.
-pub(crate) const BUSY_WITH: &str = "recover";
+pub(crate) const MD_ACTION: &str = "recover";
 
 /// The copying, at so many bytes a second.
 pub(crate) fn rebuilding(bytes_per_s: u64) -> NeighbourParameters {
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_reads_as_much_as_was_said() {
+    fn it_reads_as_much_as_was_reported() {
         let NeighbourParameters { ios_per_s, io_bytes, write_percent } = rebuilding(100_000_000);
         assert_eq!((ios_per_s, io_bytes, write_percent), (1526, 65_536, 0));
         assert_eq!(rebuilding(1).ios_per_s, 1);

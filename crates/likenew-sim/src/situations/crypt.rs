@@ -8,7 +8,7 @@
 use likenew_core::io::{DataClass, Io, Op};
 use likenew_core::units::Nanos;
 
-use super::held::Holding;
+use super::io_hook::IoHook;
 use crate::device::SelfCounts;
 use crate::timeline::{Timeline, transfer_time};
 
@@ -29,32 +29,32 @@ pub(crate) struct Crypt {
     parameters: CryptParameters,
     processor: Timeline,
     /// How long it has worked in all.
-    worked: Nanos,
+    cpu_time: Nanos,
 }
 
 impl Crypt {
     pub(crate) fn new(parameters: CryptParameters) -> Self {
-        Self { parameters, processor: Timeline::default(), worked: Nanos::ZERO }
+        Self { parameters, processor: Timeline::default(), cpu_time: Nanos::ZERO }
     }
 
     fn work(&mut self, io: &Io, now: Nanos) -> Nanos {
         let span = transfer_time(io.length.into(), self.parameters.bytes_per_s);
-        self.worked += span;
+        self.cpu_time += span;
         self.processor.reserve(now + self.parameters.hand_over, span)
     }
 }
 
-impl Holding for Crypt {
-    fn before(&mut self, io: &Io, now: Nanos) -> Nanos {
+impl IoHook for Crypt {
+    fn delay_before(&mut self, io: &Io, now: Nanos) -> Nanos {
         if io.op == Op::Write { self.work(io, now) } else { now }
     }
 
-    fn after(&mut self, io: &Io, now: Nanos) -> Nanos {
+    fn delay_after(&mut self, io: &Io, now: Nanos) -> Nanos {
         if io.op == Op::Read { self.work(io, now) } else { now }
     }
 
     fn counts(&self, below: SelfCounts) -> SelfCounts {
-        SelfCounts { kernel: Some(below.kernel.unwrap_or_default() + self.worked), ..below }
+        SelfCounts { kernel: Some(below.kernel.unwrap_or_default() + self.cpu_time), ..below }
     }
 
     fn lower(&self, io: Io) -> Io {
@@ -78,11 +78,11 @@ mod tests {
         let mut crypt = Crypt::new(parameters);
         let io = |op| Io { slot: Slot(0), op, offset: 0, length: 4096, data: DataClass::Zero };
         // 4 KiB take 40.96 µs.
-        assert_eq!(crypt.before(&io(Op::Write), Nanos(0)), Nanos(70_960));
-        assert_eq!(crypt.after(&io(Op::Read), Nanos(10_000)), Nanos(111_920));
-        assert_eq!(crypt.before(&io(Op::Read), Nanos(10_000)), Nanos(10_000), "it is encrypted still");
-        assert_eq!(crypt.after(&io(Op::Write), Nanos(10_000)), Nanos(10_000));
-        assert_eq!(crypt.before(&io(Op::Flush), Nanos(10_000)), Nanos(10_000));
+        assert_eq!(crypt.delay_before(&io(Op::Write), Nanos(0)), Nanos(70_960));
+        assert_eq!(crypt.delay_after(&io(Op::Read), Nanos(10_000)), Nanos(111_920));
+        assert_eq!(crypt.delay_before(&io(Op::Read), Nanos(10_000)), Nanos(10_000), "it is encrypted still");
+        assert_eq!(crypt.delay_after(&io(Op::Write), Nanos(10_000)), Nanos(10_000));
+        assert_eq!(crypt.delay_before(&io(Op::Flush), Nanos(10_000)), Nanos(10_000));
         assert_eq!(crypt.counts(SelfCounts::default()).kernel, Some(Nanos(81_920)));
         assert_eq!(crypt.lower(io(Op::Write)).data, DataClass::Random);
     }

@@ -8,7 +8,7 @@ use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::held::Holding;
+use super::io_hook::IoHook;
 use crate::device::SelfCounts;
 
 /// From the wrong checksum until commands are sent again (assumed: what kernel logs show between "hard resetting link" and "EH complete" at best).
@@ -33,8 +33,8 @@ impl DamagedLink {
     }
 }
 
-impl Holding for DamagedLink {
-    fn before(&mut self, _io: &Io, now: Nanos) -> Nanos {
+impl IoHook for DamagedLink {
+    fn delay_before(&mut self, _io: &Io, now: Nanos) -> Nanos {
         let begins = now.max(self.up_at);
         if self.random.random_range(0..self.every_ios) == 0 {
             self.errors += 1;
@@ -43,7 +43,7 @@ impl Holding for DamagedLink {
         now.max(self.up_at)
     }
 
-    fn after(&mut self, _io: &Io, now: Nanos) -> Nanos {
+    fn delay_after(&mut self, _io: &Io, now: Nanos) -> Nanos {
         now.max(self.up_at)
     }
 
@@ -60,14 +60,14 @@ mod tests {
     #[test]
     fn everybody_waits_for_the_reset_and_it_is_counted() {
         let mut always = DamagedLink::new(1);
-        assert_eq!(always.before(&NO_IO, Nanos(5)), RESET + Nanos(5));
-        assert_eq!(always.after(&NO_IO, Nanos(7)), RESET + Nanos(5), "what was in flight is lost, too");
-        assert_eq!(always.before(&NO_IO, Nanos(9)), RESET + RESET + Nanos(5));
+        assert_eq!(always.delay_before(&NO_IO, Nanos(5)), RESET + Nanos(5));
+        assert_eq!(always.delay_after(&NO_IO, Nanos(7)), RESET + Nanos(5), "what was in flight is lost, too");
+        assert_eq!(always.delay_before(&NO_IO, Nanos(9)), RESET + RESET + Nanos(5));
         assert_eq!(always.counts(SelfCounts::default()).link_errors, 2);
         let mut seldom = DamagedLink::new(100);
         let waits = (0..10_000_u64).filter(|second| {
             let now = Nanos::from_secs(*second);
-            seldom.before(&NO_IO, now) > now
+            seldom.delay_before(&NO_IO, now) > now
         });
         let count = waits.count() as u64;
         assert!((70..130).contains(&count), "{count} of 10 000");

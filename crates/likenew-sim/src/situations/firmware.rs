@@ -2,15 +2,15 @@
 
 use likenew_core::units::Nanos;
 
-use crate::faults::fault_parameters::{FaultParameters, StallParameters};
+use crate::faults::drive_faults::{DriveFaults, StallParameters};
 
 /// What a database of drives says of it.
 pub(crate) const WARNING: &str = "This firmware can stop answering for moments. An update of it is there.";
 
 /// It stands still so often, unless it is said (assumed).
-pub(crate) const EVERY: Nanos = Nanos::from_secs(4);
+pub(crate) const STALL_INTERVAL: Nanos = Nanos::from_secs(4);
 
 /// These faults, and that.
-pub(crate) fn with_stalls(faults: Option<FaultParameters>, stall: StallParameters) -> FaultParameters {
-    FaultParameters { stall: Some(stall), ..faults.unwrap_or_default() }
+pub(crate) fn with_stalls(faults: Option<DriveFaults>, stall: StallParameters) -> DriveFaults {
+    DriveFaults { stall: Some(stall), ..faults.unwrap_or_default() }
 }

@@ -4,7 +4,7 @@ use crate::flash::map_cache::{HostShare, MapCacheParameters};
 
 /// The map's cache of a drive that was given so much memory of the host. Less than the least that it takes is not used at all
 /// (HMMIN of Identify Controller: NVM Express Base Specification 2.0).
-pub(crate) fn given(cache: MapCacheParameters, host: HostShare, offered: u64) -> MapCacheParameters {
+pub(crate) fn granted_cache(cache: MapCacheParameters, host: HostShare, offered: u64) -> MapCacheParameters {
     let given = if offered < host.bytes_least { 0 } else { offered.min(host.bytes) };
     MapCacheParameters { bytes: cache.bytes - host.bytes + given, ..cache }
 }
@@ -22,8 +22,8 @@ mod tests {
     fn too_little_is_not_used() {
         let cache = MapCacheParameters { bytes: 100, segment_bytes: 64, host: None };
         let host = HostShare { bytes: 90, bytes_least: 30 };
-        let bytes = |offered| given(cache, host, offered).bytes;
+        let bytes = |offered| granted_cache(cache, host, offered).bytes;
         assert_eq!([0, 29, 30, 90, 500].map(bytes), [10, 10, 40, 100, 100]);
-        assert_eq!(used(given(cache, host, 30), cache, host), 30);
+        assert_eq!(used(granted_cache(cache, host, 30), cache, host), 30);
     }
 }

@@ -88,14 +88,14 @@ impl LinkStandard {
     ];
 
     /// What a name may be, for messages.
-    pub(crate) const EXPECTED: &str = "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 or usb3.1-bot (bulk-only: one command at a time)";
+    pub(crate) const LINK_STANDARDS_HELP: &str = "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 or usb3.1-bot (bulk-only: one command at a time)";
 
     /// The standard of this name.
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|standard| standard.name == name)
     }
 
-    /// Its name, which [`of`](Self::of) reads.
+    /// Its name, which [`by_name`](Self::by_name) reads.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -161,13 +161,13 @@ mod tests {
 
     #[test]
     fn payloads_are_what_drives_and_enclosures_reach() {
-        let payload = |name| LinkStandard::of(name).expect(name).payload_bytes_per_s() / 1_000_000;
+        let payload = |name| LinkStandard::by_name(name).expect(name).payload_bytes_per_s() / 1_000_000;
         let names =
             ["pcie3x4", "pcie3x2", "pcie1x1", "sata6g", "sata3g", "sata1.5g", "usb2", "usb3.0", "usb3.1"];
         assert_eq!(names.map(payload), [3500, 1750, 222, 550, 275, 137, 36, 440, 1066]);
-        assert!(LinkStandard::of("pcie6x1").is_none());
+        assert!(LinkStandard::by_name("pcie6x1").is_none());
         for standard in LinkStandard::ALL {
-            assert_eq!(LinkStandard::of(standard.name()), Some(standard));
+            assert_eq!(LinkStandard::by_name(standard.name()), Some(standard));
             assert!(standard.payload_bytes_per_s() < standard.ceiling_bytes_per_s());
         }
     }
@@ -175,12 +175,12 @@ mod tests {
     #[test]
     fn a_link_only_takes_away() {
         let own = LinkParameters { bytes_per_s: 3_500_000_000, duplex: true, command_slots: 1024 };
-        let narrow = |name| LinkStandard::of(name).expect(name).narrow(own);
+        let narrow = |name| LinkStandard::by_name(name).expect(name).narrow(own);
         assert_eq!(narrow("pcie5x4"), own);
         let bot = LinkParameters { bytes_per_s: 36_864_000, duplex: false, command_slots: 1 };
         assert_eq!(narrow("usb2"), bot);
         assert_eq!((narrow("usb3.0").command_slots, narrow("usb3.0-bot").command_slots), (30, 1));
         let disk = LinkParameters { bytes_per_s: 100_000_000, duplex: false, command_slots: 32 };
-        assert_eq!(LinkStandard::of("sata3g").expect("a name").narrow(disk), disk);
+        assert_eq!(LinkStandard::by_name("sata3g").expect("a name").narrow(disk), disk);
     }
 }

@@ -5,22 +5,22 @@
 //! drive's faults, its neighbour, a cache that nobody sees, a damaged link, power saving, a restored volume, an array that rebuilds itself, and the drive
 //! itself with its link, firmware, host memory and wear.
 
+mod address_remap;
 pub mod array;
 pub mod crypt;
 mod damaged_link;
 pub(crate) mod firmware;
-mod held;
 pub mod host_memory;
+mod io_hook;
 pub mod link_standard;
-mod places;
 mod read_cache;
-pub mod restored;
-mod scattered;
+mod remapped_device;
 mod settings;
+mod slow_region;
+pub mod snapshot_restore;
 mod stack;
 pub mod wake;
-mod weak_zone;
-pub mod worn;
+pub mod wear;
 
 pub use settings::Situations;
-pub(crate) use stack::{above, below};
+pub(crate) use stack::{wrap_above, wrap_below};

@@ -20,7 +20,7 @@ use crate::timeline::{Timeline, transfer_time};
 /// Bytes of a line, and the least of such a cache.
 pub(crate) const LINE_BYTES: u64 = 64 << 10;
 const COPIED_BYTES_PER_S: u64 = 6_000_000_000;
-const ASKED: Nanos = Nanos::from_micros(20);
+const HIT_TIME: Nanos = Nanos::from_micros(20);
 
 /// The memory, and the mechanism behind it.
 pub(crate) struct ReadCache {
@@ -58,12 +58,12 @@ fn end(io: &Io) -> u64 {
     io.offset + u64::from(io.length)
 }
 
-fn touched(io: &Io) -> Range<u64> {
+fn touched_lines(io: &Io) -> Range<u64> {
     io.offset / LINE_BYTES..end(io).div_ceil(LINE_BYTES)
 }
 
 impl Device for ReadCache {
-    pass_on!(keeps_data, keep_data, brings_bytes, data, health, self_counts, come_to_rest, save, accounting);
+    pass_on!(keeps_data, keep_data, brings_bytes, data, health, self_counts, settle, save, flash_counters);
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
@@ -74,13 +74,13 @@ impl Device for ReadCache {
     fn accept(&mut self, io: &Io, now: Nanos) {
         self.ios[io.slot.index()] = *io;
         match io.op {
-            Op::Read if !self.inner.brings_bytes(io) && self.has(touched(io)) => {
+            Op::Read if !self.inner.brings_bytes(io) && self.has(touched_lines(io)) => {
                 let copied = transfer_time(io.length.into(), COPIED_BYTES_PER_S);
-                self.answers.push(self.core.reserve(now + ASKED, copied), io.slot.0);
+                self.answers.push(self.core.reserve(now + HIT_TIME, copied), io.slot.0);
                 return;
             }
             Op::Write => self.keep(io),
-            Op::Trim => touched(io).for_each(|line| {
+            Op::Trim => touched_lines(io).for_each(|line| {
                 self.lines.pop(&line);
             }),
             Op::Read | Op::Flush => {}

@@ -5,9 +5,9 @@ use likenew_core::units::{Nanos, parse_duration, parse_size, rate};
 use super::crypt::{self, CryptParameters};
 use super::link_standard::{Bus, LinkStandard};
 use super::wake::{self, WakeParameters};
-use super::{firmware, host_memory, read_cache, weak_zone, worn};
+use super::{firmware, host_memory, read_cache, slow_region, wear};
 use crate::error::SimError;
-use crate::faults::fault_parameters::StallParameters;
+use crate::faults::drive_faults::StallParameters;
 use crate::model::{Mechanism, Model};
 use crate::section::Section;
 
@@ -25,11 +25,11 @@ pub struct Situations {
     /// Bytes of the host's memory that are offered for its map.
     pub host_memory_bytes: Option<u64>,
     /// Whether it is a volume that was just made from a snapshot.
-    pub restored: Option<bool>,
+    pub from_snapshot: Option<bool>,
     /// Bytes of the pieces in which the file lies.
     pub fragment_bytes: Option<u64>,
     /// Share of the rated life that is used.
-    pub worn: Option<f64>,
+    pub wear: Option<f64>,
     /// Share of the addresses that are weak.
     pub weak: Option<f64>,
     /// One of so many commands is damaged on its link.
@@ -51,8 +51,8 @@ const SETTINGS: [(&str, &str); 13] = [
     ("hmb", "off or 16MiB (memory of the host for the map)"),
     ("lazy", "on (a volume restored from a snapshot)"),
     ("fragments", "64KiB (pieces of a file)"),
-    ("worn", "0.9 (of its rated life)"),
-    ("weak", "0.01 (of a disk's addresses)"),
+    ("wear", "0.9 (of its rated life)"),
+    ("slow_region", "0.01 (of a disk's addresses)"),
     ("crc", "500 (one of so many commands is damaged on the link)"),
     ("firmware", "500ms,4s (it stands still for so long, each time after so long)"),
     ("readcache", "4GiB (memory in front of it that nobody sees)"),
@@ -61,7 +61,7 @@ const SETTINGS: [(&str, &str); 13] = [
 
 impl Situations {
     /// All settings, for messages.
-    pub(crate) fn expected() -> String {
+    pub(crate) fn known_settings() -> String {
         SETTINGS.map(|(key, example)| format!("{key}={example}")).join(", ")
     }
 
@@ -76,10 +76,10 @@ impl Situations {
             "shift" => size(key, value, 1, 1 << 30).map(|bytes| self.shift_bytes = Some(bytes)),
             "wake" => wake(value).map(|wake| self.wake = Some(wake)),
             "hmb" => host_memory(value).map(|bytes| self.host_memory_bytes = Some(bytes)),
-            "lazy" => truth(key, value).map(|lazy| self.restored = Some(lazy)),
+            "lazy" => truth(key, value).map(|lazy| self.from_snapshot = Some(lazy)),
             "fragments" => size(key, value, 512, 1 << 40).map(|bytes| self.fragment_bytes = Some(bytes)),
-            "worn" => share(key, value, 3.0).map(|share| self.worn = Some(share)),
-            "weak" => share(key, value, 0.5).map(|share| self.weak = Some(share)),
+            "wear" => share(key, value, 3.0).map(|share| self.wear = Some(share)),
+            "slow_region" => share(key, value, 0.5).map(|share| self.weak = Some(share)),
             "crc" => damage(value).map(|ios| self.damaged_every_ios = Some(ios)),
             "firmware" => firmware(value).map(|stall| self.firmware = Some(stall)),
             "readcache" => size(key, value, read_cache::LINE_BYTES, 1 << 40)
@@ -100,28 +100,28 @@ impl Situations {
             };
             let allowed = format!("a text such as \"{}\"", example.split(' ').next().unwrap_or(example));
             if let Some(one) = section.parsed_or_none(key, &allowed, parse)? {
-                situations = one.over(&situations);
+                situations = one.merge_with(&situations);
             }
         }
         Ok(situations)
     }
 
     /// These, and of others what these leave open.
-    pub(crate) fn over(&self, others: &Self) -> Self {
+    pub(crate) fn merge_with(&self, other: &Self) -> Self {
         Self {
-            link: self.link.or(others.link),
-            crypt: self.crypt.or(others.crypt),
-            shift_bytes: self.shift_bytes.or(others.shift_bytes),
-            wake: self.wake.or(others.wake),
-            host_memory_bytes: self.host_memory_bytes.or(others.host_memory_bytes),
-            restored: self.restored.or(others.restored),
-            fragment_bytes: self.fragment_bytes.or(others.fragment_bytes),
-            worn: self.worn.or(others.worn),
-            weak: self.weak.or(others.weak),
-            damaged_every_ios: self.damaged_every_ios.or(others.damaged_every_ios),
-            firmware: self.firmware.or(others.firmware),
-            read_cache_bytes: self.read_cache_bytes.or(others.read_cache_bytes),
-            array_bytes_per_s: self.array_bytes_per_s.or(others.array_bytes_per_s),
+            link: self.link.or(other.link),
+            crypt: self.crypt.or(other.crypt),
+            shift_bytes: self.shift_bytes.or(other.shift_bytes),
+            wake: self.wake.or(other.wake),
+            host_memory_bytes: self.host_memory_bytes.or(other.host_memory_bytes),
+            from_snapshot: self.from_snapshot.or(other.from_snapshot),
+            fragment_bytes: self.fragment_bytes.or(other.fragment_bytes),
+            wear: self.wear.or(other.wear),
+            weak: self.weak.or(other.weak),
+            damaged_every_ios: self.damaged_every_ios.or(other.damaged_every_ios),
+            firmware: self.firmware.or(other.firmware),
+            read_cache_bytes: self.read_cache_bytes.or(other.read_cache_bytes),
+            array_bytes_per_s: self.array_bytes_per_s.or(other.array_bytes_per_s),
         }
     }
 
@@ -166,14 +166,14 @@ impl Situations {
         if self.host_memory_bytes.is_some() && model.mechanism.host_share().is_none() {
             return only("hmb", "keeps no part of its map in memory of the host");
         }
-        if self.restored.is_some() && !is_volume {
+        if self.from_snapshot.is_some() && !is_volume {
             return only("lazy", "is no volume that could be restored from a snapshot");
         }
-        if self.worn.is_some() && !is_flash {
-            return only("worn", "has no flash that wears out");
+        if self.wear.is_some() && !is_flash {
+            return only("wear", "has no flash that wears out");
         }
         if self.weak.is_some() && !is_disk {
-            return only("weak", "is no disk, of which a zone could be weak");
+            return only("slow_region", "is no disk, of which a zone could be weak");
         }
         Ok(())
     }
@@ -189,15 +189,15 @@ impl Situations {
             if let (Some(offered), Some(cache)) = (self.host_memory_bytes, &mut flash.parameters.map_cache)
                 && let Some(host) = cache.host
             {
-                *cache = host_memory::given(*cache, host, offered);
+                *cache = host_memory::granted_cache(*cache, host, offered);
             }
-            if let Some(share) = self.worn {
-                *flash = worn::worn(*flash, share);
+            if let Some(share) = self.wear {
+                *flash = wear::apply_wear(*flash, share);
             }
         }
         if let (Mechanism::Disk(disk), Some(share)) = (&model.mechanism, self.weak) {
             model.faults =
-                Some(weak_zone::with_weak_zone(model.faults.take(), disk, model.capacity_bytes, share));
+                Some(slow_region::with_slow_region(model.faults.take(), disk, model.capacity_bytes, share));
         }
         if let Some(stall) = self.firmware {
             model.faults = Some(firmware::with_stalls(model.faults.take(), stall));
@@ -225,12 +225,12 @@ impl Situations {
             let what = if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes offered") };
             ("memory of the host for the map", what)
         }));
-        if self.restored == Some(true) {
+        if self.from_snapshot == Some(true) {
             facts.push(("volume", "restored from a snapshot: what is touched first is fetched".to_owned()));
         }
         facts.extend(self.fragment_bytes.map(|bytes| ("file", format!("in pieces of {bytes} bytes"))));
         facts.extend(
-            self.worn.map(|share| ("wear", format!("{:.0} % of the rated life are used", share * 100.0))),
+            self.wear.map(|share| ("wear", format!("{:.0} % of the rated life are used", share * 100.0))),
         );
         facts
             .extend(self.weak.map(|share| ("weak zone", format!("{:.2} % of the addresses", share * 100.0))));
@@ -250,7 +250,8 @@ impl Situations {
 }
 
 fn link(name: &str) -> Result<LinkStandard, String> {
-    LinkStandard::of(name).ok_or_else(|| format!("link is \"{name}\": it takes {}", LinkStandard::EXPECTED))
+    LinkStandard::by_name(name)
+        .ok_or_else(|| format!("link is \"{name}\": it takes {}", LinkStandard::LINK_STANDARDS_HELP))
 }
 
 /// `RATE` or `RATE,DELAY`.
@@ -278,7 +279,7 @@ fn wake(text: &str) -> Result<WakeParameters, String> {
     };
     let (time, after) = text.split_once(',').map_or((text, None), |(time, after)| (time, Some(after)));
     let time = parse_duration(time).map_err(|_| bad())?;
-    let after = after.map_or(Ok(wake::AFTER), parse_duration).map_err(|_| bad())?;
+    let after = after.map_or(Ok(wake::SLEEP_AFTER), parse_duration).map_err(|_| bad())?;
     // What wakes up in no time, or never rests, is not asleep.
     let fits = Nanos::ZERO < time && time <= Nanos::from_secs(60);
     if !fits || after == Nanos::ZERO || after > Nanos::from_secs(3600) {
@@ -301,10 +302,11 @@ fn firmware(text: &str) -> Result<StallParameters, String> {
     };
     let (span, every) = text.split_once(',').map_or((text, None), |(span, every)| (span, Some(every)));
     let span = parse_duration(span).map_err(|_| bad())?;
-    let every = every.map_or(Ok(firmware::EVERY.max(span + span)), parse_duration).map_err(|_| bad())?;
+    let every =
+        every.map_or(Ok(firmware::STALL_INTERVAL.max(span + span)), parse_duration).map_err(|_| bad())?;
     // It has to go on in between.
     let fits = Nanos::ZERO < span && span <= Nanos::from_secs(10) && span < every;
-    let stall = StallParameters { every_ios: None, every: Some(every), span };
+    let stall = StallParameters { every_ios: None, interval: Some(every), span };
     (fits && every <= Nanos::from_secs(3600)).then_some(stall).ok_or_else(bad)
 }
 
@@ -349,8 +351,8 @@ mod tests {
             one.set(key, value).expect(key).expect(value);
             assert_ne!(one, Situations::default());
             assert_eq!(one.describe().len(), 1, "{key}");
-            assert_eq!(one.over(&Situations::default()), one);
-            assert_eq!(Situations::default().over(&one), one);
+            assert_eq!(one.merge_with(&Situations::default()), one);
+            assert_eq!(Situations::default().merge_with(&one), one);
             for nonsense in ["", "-1", "much", "0", "1e99"] {
                 let error = Situations::default().set(key, nonsense).expect(key).expect_err(nonsense);
                 assert!(error.starts_with(&format!("{key} is ")), "{error}");

@@ -6,10 +6,10 @@
 use likenew_core::io::Io;
 use likenew_core::units::Nanos;
 
-use super::held::Holding;
+use super::io_hook::IoHook;
 
 /// It sleeps after so long, unless it is said (assumed: the order of an idle timer of ASPM).
-pub(crate) const AFTER: Nanos = Nanos::from_micros(100);
+pub(crate) const SLEEP_AFTER: Nanos = Nanos::from_micros(100);
 
 /// How it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl Wake {
     }
 }
 
-impl Holding for Wake {
-    fn before(&mut self, _io: &Io, now: Nanos) -> Nanos {
+impl IoHook for Wake {
+    fn delay_before(&mut self, _io: &Io, now: Nanos) -> Nanos {
         if self.in_flight == 0 && now.since(self.quiet_since) >= self.parameters.after {
             self.awake_at = now + self.parameters.time;
         }
@@ -44,7 +44,7 @@ impl Holding for Wake {
         now.max(self.awake_at)
     }
 
-    fn after(&mut self, _io: &Io, now: Nanos) -> Nanos {
+    fn delay_after(&mut self, _io: &Io, now: Nanos) -> Nanos {
         self.in_flight -= 1;
         self.quiet_since = now;
         now
@@ -59,13 +59,17 @@ mod tests {
     #[test]
     fn only_who_finds_it_asleep_waits() {
         let mut wake = Wake::new(WakeParameters { time: Nanos(500), after: Nanos(100) });
-        assert_eq!(wake.before(&NO_IO, Nanos(99)), Nanos(99), "it was awake until then");
-        assert_eq!(wake.after(&NO_IO, Nanos(200)), Nanos(200));
-        assert_eq!(wake.before(&NO_IO, Nanos(299)), Nanos(299));
-        wake.after(&NO_IO, Nanos(400));
-        assert_eq!(wake.before(&NO_IO, Nanos(500)), Nanos(1000));
-        assert_eq!(wake.before(&NO_IO, Nanos(600)), Nanos(1000), "who comes meanwhile waits for the same");
-        wake.after(&NO_IO, Nanos(1100));
-        assert_eq!(wake.before(&NO_IO, Nanos(1300)), Nanos(1300), "it never rested");
+        assert_eq!(wake.delay_before(&NO_IO, Nanos(99)), Nanos(99), "it was awake until then");
+        assert_eq!(wake.delay_after(&NO_IO, Nanos(200)), Nanos(200));
+        assert_eq!(wake.delay_before(&NO_IO, Nanos(299)), Nanos(299));
+        wake.delay_after(&NO_IO, Nanos(400));
+        assert_eq!(wake.delay_before(&NO_IO, Nanos(500)), Nanos(1000));
+        assert_eq!(
+            wake.delay_before(&NO_IO, Nanos(600)),
+            Nanos(1000),
+            "who comes meanwhile waits for the same"
+        );
+        wake.delay_after(&NO_IO, Nanos(1100));
+        assert_eq!(wake.delay_before(&NO_IO, Nanos(1300)), Nanos(1300), "it never rested");
     }
 }

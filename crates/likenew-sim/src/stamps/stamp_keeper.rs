@@ -7,7 +7,7 @@
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 
-use super::stamp_memory::{Holds, StampMemory};
+use super::stamp_memory::{RunContent, StampMemory};
 use crate::device::{Device, NO_IO, pass_on};
 
 /// The mechanism with its memory.
@@ -28,7 +28,7 @@ impl StampKeeper {
         Self { inner, memory: StampMemory::default(), trims, ios: Vec::new(), data: Vec::new() }
     }
 
-    fn ended(&mut self, slot: Slot) {
+    fn on_end(&mut self, slot: Slot) {
         let io = self.ios[slot.index()];
         let range = io.offset..io.offset + u64::from(io.length);
         match (io.op, io.data) {
@@ -40,7 +40,7 @@ impl StampKeeper {
             }
             _ if self.memory.is_empty() => {}
             (Op::Write, DataClass::Zero) => self.memory.put(range, None),
-            (Op::Write, _) => self.memory.put(range, Some(Holds::Unknown)),
+            (Op::Write, _) => self.memory.put(range, Some(RunContent::Unknown)),
             (Op::Trim, _) if self.trims => self.memory.put(range, None),
             _ => {}
         }
@@ -48,7 +48,7 @@ impl StampKeeper {
 }
 
 impl Device for StampKeeper {
-    pass_on!(next_at, health, self_counts, come_to_rest, save, accounting);
+    pass_on!(next_at, health, self_counts, settle, save, flash_counters);
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
@@ -67,7 +67,7 @@ impl Device for StampKeeper {
         self.inner.step(done);
         for completion in &done[before..] {
             if completion.outcome == Outcome::Done {
-                self.ended(completion.slot);
+                self.on_end(completion.slot);
             }
         }
     }

@@ -19,19 +19,19 @@ pub(crate) struct StampMemory {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
     end: u64,
-    holds: Holds,
+    holds: RunContent,
 }
 
 /// What a run of sectors holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Holds {
+pub(crate) enum RunContent {
     /// Sectors of one stamp; the first has this label, and those after it the addresses after its own.
     Stamped(Label),
     /// Something else.
     Unknown,
 }
 
-impl Holds {
+impl RunContent {
     /// What the sectors hold that begin `bytes` further on.
     fn after(self, bytes: u64) -> Self {
         match self {
@@ -49,9 +49,9 @@ impl StampMemory {
 
     /// Takes in what was written at `address`.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
-        let mut run: Option<(Range<u64>, Holds)> = None;
+        let mut run: Option<(Range<u64>, RunContent)> = None;
         for (at, sector) in (address..).step_by(SECTOR).zip(bytes.as_chunks::<SECTOR>().0) {
-            let holds = Label::read(sector).map_or(Holds::Unknown, Holds::Stamped);
+            let holds = Label::read(sector).map_or(RunContent::Unknown, RunContent::Stamped);
             match &mut run {
                 Some((range, first)) if first.after(at - range.start) == holds => range.end += SECTOR as u64,
                 _ => {
@@ -64,7 +64,7 @@ impl StampMemory {
     }
 
     /// The range holds this from now on, or zeros.
-    pub(crate) fn put(&mut self, range: Range<u64>, holds: Option<Holds>) {
+    pub(crate) fn put(&mut self, range: Range<u64>, holds: Option<RunContent>) {
         self.clear(&range);
         let Some(holds) = holds.filter(|_| !range.is_empty()) else { return };
         let (mut start, mut run) = (range.start, Run { end: range.end, holds });
@@ -121,8 +121,8 @@ impl StampMemory {
             buffer[place(filled)..place(part.start)].fill(0);
             let bytes = &mut buffer[place(part.start)..place(part.end)];
             match run.holds.after(part.start - start) {
-                Holds::Stamped(label) => label.stamp.fill(label.address, bytes),
-                Holds::Unknown => bytes.fill(UNKNOWN),
+                RunContent::Stamped(label) => label.stamp.fill(label.address, bytes),
+                RunContent::Unknown => bytes.fill(UNKNOWN),
             }
             filled = part.end;
         }
@@ -138,7 +138,7 @@ mod tests {
 
     const STAMP: Stamp = Stamp { key: 1, pass: 1 };
 
-    fn stamped(address: u64, sectors: u64) -> Vec<u8> {
+    fn stamped_sectors(address: u64, sectors: u64) -> Vec<u8> {
         let mut bytes = vec![0; sectors as usize * SECTOR];
         STAMP.fill(address, &mut bytes);
         bytes
@@ -148,7 +148,7 @@ mod tests {
     fn what_is_written_in_sequence_takes_one_run() {
         let mut memory = StampMemory::default();
         for write in (0..1000).rev().chain(0..500) {
-            memory.write(write * 4096, &stamped(write * 4096, 8));
+            memory.write(write * 4096, &stamped_sectors(write * 4096, 8));
         }
         assert_eq!(memory.runs.len(), 1);
         memory.put(0..1 << 40, None);
@@ -168,9 +168,9 @@ mod tests {
                 let bytes = match what {
                     0 => vec![0; sectors as usize * SECTOR],
                     1 => vec![UNKNOWN; sectors as usize * SECTOR],
-                    2 => stamped(range.start + 7 * SECTOR as u64, sectors),
-                    3 => [stamped(0, 1), stamped(range.start, sectors)].concat()[..sectors as usize * SECTOR].to_vec(),
-                    _ => stamped(range.start, sectors),
+                    2 => stamped_sectors(range.start + 7 * SECTOR as u64, sectors),
+                    3 => [stamped_sectors(0, 1), stamped_sectors(range.start, sectors)].concat()[..sectors as usize * SECTOR].to_vec(),
+                    _ => stamped_sectors(range.start, sectors),
                 };
                 match what {
                     0 => memory.put(range.clone(), None),

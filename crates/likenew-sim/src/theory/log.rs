@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::log_block::{Bast, BastParameters, BlockMap, ClusterParameters, Copies, Eviction, Fast};
-use crate::flash::translation_layer::{Todo, TranslationLayer};
+use crate::flash::translation_layer::{PendingWork, TranslationLayer};
 
 /// Write amplification of a block map: `pages`.
 ///
@@ -86,10 +86,10 @@ impl Cell {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             (0..pages).for_each(|page| layer.write(page));
             (0..2 * u64::from(pages)).for_each(|_| layer.write(random.random_range(0..pages)));
-            let before = layer.programmed();
+            let before = layer.programmed_pages();
             let writes = u64::from(passes) * u64::from(pages);
             (0..writes).for_each(|_| layer.write(random.random_range(0..pages)));
-            (layer.programmed() - before) as f64 / writes as f64
+            (layer.programmed_pages() - before) as f64 / writes as f64
         })
     }
 
@@ -101,13 +101,13 @@ impl Cell {
         let pages = self.pages * self.clusters;
         self.run(|layer| {
             (0..pages).for_each(|page| layer.write(page));
-            let before = layer.programmed();
+            let before = layer.programmed_pages();
             (0..passes).for_each(|_| (0..pages).for_each(|page| layer.write(page)));
-            (layer.programmed() - before) as f64 / (f64::from(passes) * f64::from(pages))
+            (layer.programmed_pages() - before) as f64 / (f64::from(passes) * f64::from(pages))
         })
     }
 
-    fn run(&self, measure: impl FnOnce(&mut dyn Written) -> f64) -> f64 {
+    fn run(&self, measure: impl FnOnce(&mut dyn WritableLayer) -> f64) -> f64 {
         let clusters = self.parameters();
         match self.family {
             Family::Block => measure(&mut BlockMap::new(clusters)),
@@ -133,25 +133,25 @@ impl Cell {
             cluster_dies: 1,
             stripe_pages: self.pages,
             log_blocks: self.log_blocks,
-            copies: Copies::Held,
+            copies: Copies::Valid,
             idle_merges: false,
         }
     }
 }
 
 /// A layer that is written without time.
-trait Written {
+trait WritableLayer {
     fn write(&mut self, page: u32);
-    fn programmed(&self) -> u64;
+    fn programmed_pages(&self) -> u64;
 }
 
-impl<L: TranslationLayer> Written for L {
+impl<L: TranslationLayer> WritableLayer for L {
     fn write(&mut self, page: u32) {
         let die = self.die_for(page).expect("a map of clusters places every page");
-        TranslationLayer::write(self, page, 1, die, &mut Todo::default());
+        TranslationLayer::write(self, page, 1, die, &mut PendingWork::default());
     }
 
-    fn programmed(&self) -> u64 {
+    fn programmed_pages(&self) -> u64 {
         self.counts().programmed
     }
 }

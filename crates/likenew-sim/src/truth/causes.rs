@@ -11,7 +11,7 @@ use crate::state::State;
 /// A drive with more data than this has lost its room.
 const NEARLY_FULL: f64 = 0.9;
 /// From this share of its rated life on flash is slowed down by wear: one retry a page.
-const WORN: f64 = 0.5;
+const WORN_OUT_SHARE: f64 = 0.5;
 
 /// Names of what is really at work on the drive that a spec asks for, in alphabetical order; none of a drive as good as new. A cause
 /// whose mechanism changes nothing on this drive (pieces of a file in flash, a link that is narrower and still wide enough) is none.
@@ -27,7 +27,7 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
                 .as_ref()
                 .is_some_and(|faults| !faults.slow.is_empty() || !faults.unreadable.is_empty());
             let off = spec.cache == Some(false) && disk.write_cache_bytes > 0;
-            causes.extend(bad_places.then_some("weak_zone"));
+            causes.extend(bad_places.then_some("slow_region"));
             causes.extend(off.then_some("write_cache_off"));
             causes.extend(disk.shingles.map(|_| "shingled"));
             causes.extend(met.fragment_bytes.map(|_| "fragmentation"));
@@ -35,10 +35,10 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
         Mechanism::Volume(volume) => {
             let bursts = volume.credits.burst_iops > volume.credits.baseline_iops;
             causes.extend((bursts && spec.state == State::Used).then_some("token_bucket"));
-            causes.extend((met.restored == Some(true)).then_some("lazy_volume"));
+            causes.extend((met.from_snapshot == Some(true)).then_some("lazy_volume"));
         }
     }
-    if misaligned(model) {
+    if is_misaligned(model) {
         causes.push("misalignment");
     }
     if met.host_memory_bytes.is_some() && map_cache(model) < map_cache(own) {
@@ -50,7 +50,7 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
 
 /// Whether nobody has ever told a flash drive what is free: its past wrote every address and gave none up, or nearly so.
 pub(crate) fn trims_nothing(spec: &Spec) -> bool {
-    let nearly_all = spec.deleted > 0.0 && spec.filled() >= NEARLY_FULL;
+    let nearly_all = spec.deleted > 0.0 && spec.filled_share() >= NEARLY_FULL;
     spec.state == State::Used && (spec.fill.is_none() || nearly_all)
 }
 
@@ -102,12 +102,17 @@ fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
         Layer::Compressing(_) => causes.push("compression"),
         _ => {}
     }
-    causes.extend(parameters.worn.filter(|worn| worn.share >= WORN).map(|_| "worn"));
+    causes.extend(
+        parameters
+            .wear_retries
+            .filter(|wear_retries| wear_retries.share >= WORN_OUT_SHARE)
+            .map(|_| "worn_out"),
+    );
     causes
 }
 
 /// Whether what begins at a multiple of 4 KiB for the host does not on the medium.
-fn misaligned(model: &Model) -> bool {
+fn is_misaligned(model: &Model) -> bool {
     let Some(shift) = model.situations.shift_bytes else { return false };
     let unit = match &model.mechanism {
         Mechanism::Flash(flash) => u64::from(flash.parameters.page_bytes),
@@ -153,8 +158,8 @@ mod tests {
             ("tiny-flash?shift=512", "misalignment"),
             ("tiny-flash?shift=4096", ""),
             ("tiny-flash?fragments=4KiB", ""),
-            ("tiny-flash?worn=0.9&busy=100", "background_io worn"),
-            ("tiny-flash?worn=0.1", ""),
+            ("tiny-flash?wear=0.9&busy=100", "background_io worn_out"),
+            ("tiny-flash?wear=0.1", ""),
             ("tiny-flash?throttle=0.2", "heat"),
             ("qlc-nvme-1tb?hmb=off", "host_memory slc_cache"),
             ("qlc-nvme-1tb?hmb=64MiB", "slc_cache"),
@@ -165,8 +170,8 @@ mod tests {
             ("tiny-flash?readcache=1GiB&array=10MB/s", "degraded_array read_cache"),
             ("disk-2tb", ""),
             (
-                "disk-2tb?fragments=64KiB&weak=0.01&cache=off&shift=512",
-                "fragmentation misalignment weak_zone write_cache_off",
+                "disk-2tb?fragments=64KiB&slow_region=0.01&cache=off&shift=512",
+                "fragmentation misalignment slow_region write_cache_off",
             ),
             ("wd6400aaks?shift=512", ""),
             ("wd6400aaks?link=sata1.5g", ""),

@@ -1,14 +1,14 @@
 //! What is inside a flash drive.
 
 use super::slc_cache;
-use super::{Inside, Truth};
-use crate::faults::fault_parameters::{FaultParameters, TrimFault};
+use super::{TrueValue, Truth};
+use crate::faults::drive_faults::{DriveFaults, TrimDefect};
 use crate::flash::flash_parameters::{FlashParameters, Trim};
 use crate::flash::log_block::ClusterParameters;
 use crate::make::{past, with_trim};
 use crate::model::{FlashModel, Layer};
 use crate::spec::Spec;
-use crate::state::{Past, State};
+use crate::state::{DriveTreatment, State};
 use crate::timeline::{times, transfer_time};
 
 /// Programs, reads or commands show through whatever is this much faster than they are.
@@ -17,25 +17,25 @@ const SHOWS_BELOW: f64 = 0.9;
 /// The second of two reads has to reach its die within this share of the first.
 const COLLISIONS_SHOW_BELOW: f64 = 0.75;
 
-pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&FaultParameters>) -> Truth {
+pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults>) -> Truth {
     let parameters = with_trim(spec, flash.parameters);
     let page = f64::from(parameters.page_bytes);
     let is_empty = spec.state == State::New && spec.fill.is_none_or(|fill| fill == 0.0);
     let trim_fault = faults.and_then(|faults| faults.trim);
     let may_be_emptied = is_empty || (parameters.trim.works() && trim_fault.is_none());
-    let slc = slc_cache::SlcInside::of(flash, may_be_emptied);
-    let absent = Inside::Absent;
+    let slc = slc_cache::SlcInside::from_flash(flash, may_be_emptied);
+    let absent = TrueValue::Absent;
     Truth {
-        medium: Inside::Word("flash"),
-        mapping: Inside::Word(match flash.layer {
+        medium: TrueValue::Word("flash"),
+        mapping: TrueValue::Word(match flash.layer {
             Layer::Page(_) | Layer::Compressing(_) => "page",
             Layer::Bast(_) | Layer::Fast(_) => "hybrid",
             Layer::Block(_) => "block",
         }),
         // What can not be written in part can not cost reading the rest.
-        map_page_bytes: Inside::number(page, parameters.page_bytes > parameters.sector_bytes),
-        erase_unit_bytes: Inside::Number(page * erase_unit_pages(flash)),
-        write_buffer_bytes: Inside::number(
+        map_page_bytes: TrueValue::number(page, parameters.page_bytes > parameters.sector_bytes),
+        erase_unit_bytes: TrueValue::Number(page * erase_unit_pages(flash)),
+        write_buffer_bytes: TrueValue::number(
             page * f64::from(parameters.buffer_pages),
             native_bytes_per_s(flash) < SHOWS_BELOW * parameters.link.bytes_per_s as f64,
         ),
@@ -45,20 +45,20 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&FaultParame
         parallelism: parallelism(flash),
         stripe_bytes: stripe(flash, slc.is_some()),
         over_provisioning_percent: over_provisioning(flash),
-        compression: Inside::Word(if matches!(flash.layer, Layer::Compressing(_)) { "yes" } else { "no" }),
+        compression: TrueValue::Word(if matches!(flash.layer, Layer::Compressing(_)) { "yes" } else { "no" }),
         trim: match (parameters.trim, trim_fault) {
-            (Trim::Ignored, _) | (_, Some(TrimFault::Hidden)) => absent,
-            (_, Some(TrimFault::Dropped)) => Inside::Word("ignored"),
-            (Trim::Immediate, None) => Inside::Word("immediate"),
-            (Trim::Lazy, None) => Inside::Word("idle"),
+            (Trim::Ignored, _) | (_, Some(TrimDefect::Hidden)) => absent,
+            (_, Some(TrimDefect::Dropped)) => TrueValue::Word("ignored"),
+            (Trim::Immediate, None) => TrueValue::Word("immediate"),
+            (Trim::Lazy, None) => TrueValue::Word("idle"),
         },
         idle_collection_ns: match works_in_idle_time(flash) {
-            true => Inside::Number(parameters.idle_after.0 as f64),
+            true => TrueValue::Number(parameters.idle_after.0 as f64),
             false => absent,
         },
         old_data_read_ratio: old_data_read_ratio(&parameters, past(spec, flash)),
         map_cache_bytes: map_cache(&parameters, flash),
-        ..Truth::NOTHING
+        ..Truth::UNKNOWN
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
 }
 
 /// Reads of one page each, as many as the drive takes at once, show all dies only if nothing else bounds them first.
-fn parallelism(flash: &FlashModel) -> Inside {
+fn parallelism(flash: &FlashModel) -> TrueValue {
     let FlashParameters { link, nand, page_bytes, read_command, .. } = flash.parameters;
     let dies = f64::from(nand.dies());
     let one = (nand.native.read + nand.page_transfer).as_secs_f64();
@@ -118,23 +118,23 @@ fn parallelism(flash: &FlashModel) -> Inside {
     // Commands wait for dies that are drawn at random: twice as many keep nearly all busy.
     let slots = f64::from(link.command_slots);
     if dies / one < SHOWS_BELOW * others && (slots >= 2.0 * dies || dies == 1.0) {
-        return Inside::Number(dies);
+        return TrueValue::Number(dies);
     }
-    Inside::Hidden { low: (others * one).min(slots).min(dies).max(1.0).floor(), high: dies }
+    TrueValue::Hidden { low: (others * one).min(slots).min(dies).max(1.0).floor(), high: dies }
 }
 
-fn stripe(flash: &FlashModel, has_slc_cache: bool) -> Inside {
+fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
     let page = f64::from(flash.parameters.page_bytes);
     let (row, unit) = (f64::from(flash.flash.row_pages), f64::from(flash.flash.unit_pages));
     if flash.parameters.nand.dies() == 1 {
-        return Inside::Absent;
+        return TrueValue::Absent;
     }
     if clusters(&flash.layer).is_some() {
-        return Inside::number(page, collisions_show(flash));
+        return TrueValue::number(page, collisions_show(flash));
     }
     match has_slc_cache && row < unit {
-        true => Inside::Hidden { low: row * page, high: unit * page },
-        false => Inside::number(unit * page, collisions_show(flash)),
+        true => TrueValue::Hidden { low: row * page, high: unit * page },
+        false => TrueValue::number(unit * page, collisions_show(flash)),
     }
 }
 
@@ -146,7 +146,7 @@ fn collisions_show(flash: &FlashModel) -> bool {
     link.command_slots >= 2 && read_command.as_secs_f64() < COLLISIONS_SHOW_BELOW * one
 }
 
-fn over_provisioning(flash: &FlashModel) -> Inside {
+fn over_provisioning(flash: &FlashModel) -> TrueValue {
     let user = f64::from(flash.flash.user_pages);
     let total = match &flash.layer {
         Layer::Page(page) => {
@@ -154,9 +154,9 @@ fn over_provisioning(flash: &FlashModel) -> Inside {
             f64::from(native) * f64::from(page.flash.dies) * f64::from(page.flash.pages_per_block)
         }
         Layer::Compressing(map) => f64::from(map.flash.blocks_per_die) * erase_unit_pages(flash),
-        Layer::Block(_) | Layer::Bast(_) | Layer::Fast(_) => return Inside::Absent,
+        Layer::Block(_) | Layer::Bast(_) | Layer::Fast(_) => return TrueValue::Absent,
     };
-    Inside::Number((total - user) / user * 100.0)
+    TrueValue::Number((total - user) / user * 100.0)
 }
 
 /// Whether rest brings back any room for writes.
@@ -169,11 +169,11 @@ fn works_in_idle_time(flash: &FlashModel) -> bool {
 }
 
 /// A read alone: command, array reads, transfer over channel and link.
-fn old_data_read_ratio(parameters: &FlashParameters, past: Past) -> Inside {
-    let Some(ageing) = parameters.ageing else { return Inside::Absent };
+fn old_data_read_ratio(parameters: &FlashParameters, past: DriveTreatment) -> TrueValue {
+    let Some(ageing) = parameters.ageing else { return TrueValue::Absent };
     let senses = if past.fill > 0.0 { ageing.senses(past.age.as_secs_f64() as i64) } else { 1 };
     if senses == 1 {
-        return Inside::Absent;
+        return TrueValue::Absent;
     }
     let nand = &parameters.nand;
     let bytes = parameters.page_bytes.max(4096);
@@ -182,16 +182,16 @@ fn old_data_read_ratio(parameters: &FlashParameters, past: Past) -> Inside {
         + times(nand.page_transfer, pages)
         + transfer_time(bytes.into(), parameters.link.bytes_per_s);
     let time = |senses| (rest + times(nand.native.read, senses)).as_secs_f64();
-    Inside::Number(time(senses) / time(1))
+    TrueValue::Number(time(senses) / time(1))
 }
 
 /// Entries of four bytes in whole segments.
-fn map_cache(parameters: &FlashParameters, flash: &FlashModel) -> Inside {
-    let Some(cache) = parameters.map_cache else { return Inside::Absent };
+fn map_cache(parameters: &FlashParameters, flash: &FlashModel) -> TrueValue {
+    let Some(cache) = parameters.map_cache else { return TrueValue::Absent };
     let segments = (cache.bytes / u64::from(cache.segment_bytes)).max(1);
     let pages = segments * u64::from(cache.segment_bytes / 4);
     if pages >= u64::from(flash.flash.user_pages) {
-        return Inside::Absent;
+        return TrueValue::Absent;
     }
-    Inside::Number(pages as f64 * f64::from(parameters.page_bytes))
+    TrueValue::Number(pages as f64 * f64::from(parameters.page_bytes))
 }

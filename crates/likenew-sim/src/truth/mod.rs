@@ -16,7 +16,7 @@ use crate::volume::volume_parameters::VolumeParameters;
 
 /// What one property of a drive is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Inside {
+pub enum TrueValue {
     /// This word.
     Word(&'static str),
     /// This number, in the property's unit.
@@ -35,7 +35,7 @@ pub enum Inside {
     Absent,
 }
 
-impl Inside {
+impl TrueValue {
     /// A number, hidden unless it shows.
     fn number(number: f64, shows: bool) -> Self {
         if shows { Self::Number(number) } else { Self::Hidden { low: number, high: number } }
@@ -46,75 +46,75 @@ impl Inside {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truth {
     /// `disk`, `shingled disk`, `flash` or `virtual`.
-    pub medium: Inside,
+    pub medium: TrueValue,
     /// `page` (compressing or not), `hybrid` (BAST, FAST) or `block`; flash only.
-    pub mapping: Inside,
+    pub mapping: TrueValue,
     /// Bytes of a page of the map: a shorter write costs reading the rest of it.
-    pub map_page_bytes: Inside,
+    pub map_page_bytes: TrueValue,
     /// Bytes from the host, written in order, between two erasures of a die. Dies of a page map take program units in turn, so
     /// they come to the ends of their blocks together: a block's data pages on every die. Of a map of whole blocks: the
     /// cluster, which is one block on each of its dies.
-    pub erase_unit_bytes: Inside,
+    pub erase_unit_bytes: TrueValue,
     /// Bytes that are taken at the link's speed before the medium has to keep up: the whole pages of a write buffer, the write
     /// cache of a disk. Hidden where the flash programs nine tenths of what the link moves, so that the buffer never fills.
-    pub write_buffer_bytes: Inside,
+    pub write_buffer_bytes: TrueValue,
     /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as many dynamic ones
     /// as fit the share of what is promised to nobody, on each die (see the simulator's documentation), and what the write buffer
     /// holds when they are full. Hidden on a used drive that nothing empties (dynamic cache and no TRIM).
-    pub slc_cache_bytes: Inside,
+    pub slc_cache_bytes: TrueValue,
     /// Bytes a second right after that: straight to native cells, or as fast as folding makes room.
-    pub slc_speed_after_bytes_per_s: Inside,
+    pub slc_speed_after_bytes_per_s: TrueValue,
     /// Nanoseconds of rest after which half of it is back: idle time until folding begins, and half of the blocks of each die
     /// folded; of a dynamic cache more than half, as what is folded takes native room.
-    pub slc_recovery_ns: Inside,
+    pub slc_recovery_ns: TrueValue,
     /// Dies, or gangs, that read at the same time. Hidden where the drive takes too few commands at once, or where link, channels
     /// or firmware let fewer be busy; then from those to all of them.
-    pub parallelism: Inside,
+    pub parallelism: TrueValue,
     /// Bytes that follow one another on one die when written in order: a program unit; a page of maps of whole blocks. With
     /// a pseudo-SLC cache of rows shorter than a native unit, either of the two.
-    pub stripe_bytes: Inside,
+    pub stripe_bytes: TrueValue,
     /// (T − U)/U × 100 of page maps. T: all pages that can hold the host's data natively, without static SLC blocks
     /// and parity, the reserve and open blocks included.
-    pub over_provisioning_percent: Inside,
+    pub over_provisioning_percent: TrueValue,
     /// `yes` or `no`.
-    pub compression: Inside,
+    pub compression: TrueValue,
     /// `immediate`, `idle` or `ignored`; absent where the target announces none.
-    pub trim: Inside,
+    pub trim: TrueValue,
     /// Nanoseconds of rest after which the drive begins to make room: collects beyond its reserve, folds its SLC cache, merges its
     /// log blocks, cleans its bands.
-    pub idle_collection_ns: Inside,
+    pub idle_collection_ns: TrueValue,
     /// Time of reading a page (4 KiB at least) of the oldest data alone, over that of reading one that was just written.
-    pub old_data_read_ratio: Inside,
+    pub old_data_read_ratio: TrueValue,
     /// Credits of a full bucket. Hidden where it was empty to begin with.
-    pub token_bucket_ios: Inside,
+    pub token_bucket_ios: TrueValue,
     /// Bytes of addresses whose part of the map is at hand.
-    pub map_cache_bytes: Inside,
+    pub map_cache_bytes: TrueValue,
 }
 
 impl Truth {
     /// Of a drive that nothing is known of yet.
-    const NOTHING: Self = Self {
-        medium: Inside::Absent,
-        mapping: Inside::Absent,
-        map_page_bytes: Inside::Absent,
-        erase_unit_bytes: Inside::Absent,
-        write_buffer_bytes: Inside::Absent,
-        slc_cache_bytes: Inside::Absent,
-        slc_speed_after_bytes_per_s: Inside::Absent,
-        slc_recovery_ns: Inside::Absent,
-        parallelism: Inside::Absent,
-        stripe_bytes: Inside::Absent,
-        over_provisioning_percent: Inside::Absent,
-        compression: Inside::HiddenWord("no"),
-        trim: Inside::Absent,
-        idle_collection_ns: Inside::Absent,
-        old_data_read_ratio: Inside::Absent,
-        token_bucket_ios: Inside::Absent,
-        map_cache_bytes: Inside::Absent,
+    const UNKNOWN: Self = Self {
+        medium: TrueValue::Absent,
+        mapping: TrueValue::Absent,
+        map_page_bytes: TrueValue::Absent,
+        erase_unit_bytes: TrueValue::Absent,
+        write_buffer_bytes: TrueValue::Absent,
+        slc_cache_bytes: TrueValue::Absent,
+        slc_speed_after_bytes_per_s: TrueValue::Absent,
+        slc_recovery_ns: TrueValue::Absent,
+        parallelism: TrueValue::Absent,
+        stripe_bytes: TrueValue::Absent,
+        over_provisioning_percent: TrueValue::Absent,
+        compression: TrueValue::HiddenWord("no"),
+        trim: TrueValue::Absent,
+        idle_collection_ns: TrueValue::Absent,
+        old_data_read_ratio: TrueValue::Absent,
+        token_bucket_ios: TrueValue::Absent,
+        map_cache_bytes: TrueValue::Absent,
     };
 
     /// What is inside the drive that a spec asks for.
-    pub fn of(spec: &Spec, model: &Model) -> Self {
+    pub fn from_spec(spec: &Spec, model: &Model) -> Self {
         let model = &spec.in_situation(model);
         match &model.mechanism {
             Mechanism::Flash(flash) => flash::truth(spec, flash, model.faults.as_ref()),
@@ -145,7 +145,7 @@ impl Truth {
     ];
 
     /// Key, unit (empty of words) and what it is, in the order of an X-ray's table.
-    pub fn rows(&self) -> [(&'static str, &'static str, Inside); 17] {
+    pub fn rows(&self) -> [(&'static str, &'static str, TrueValue); 17] {
         let values = [
             ("", self.medium),
             ("", self.mapping),
@@ -173,13 +173,13 @@ impl Truth {
 fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
     let cached = if spec.cache == Some(false) { 0 } else { disk.write_cache_bytes };
     Truth {
-        medium: Inside::Word(if disk.shingles.is_some() { "shingled disk" } else { "disk" }),
-        write_buffer_bytes: if cached == 0 { Inside::Absent } else { Inside::Number(cached as f64) },
+        medium: TrueValue::Word(if disk.shingles.is_some() { "shingled disk" } else { "disk" }),
+        write_buffer_bytes: if cached == 0 { TrueValue::Absent } else { TrueValue::Number(cached as f64) },
         idle_collection_ns: disk
             .shingles
-            .map_or(Inside::Absent, |shingles| Inside::Number(shingles.idle_after.0 as f64)),
-        parallelism: Inside::Hidden { low: 1.0, high: 1.0 },
-        ..Truth::NOTHING
+            .map_or(TrueValue::Absent, |shingles| TrueValue::Number(shingles.idle_after.0 as f64)),
+        parallelism: TrueValue::Hidden { low: 1.0, high: 1.0 },
+        ..Truth::UNKNOWN
     }
 }
 
@@ -188,18 +188,18 @@ fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
     let credits = volume.credits;
     let bursts = credits.burst_iops > credits.baseline_iops && credits.credits_max > 0;
     Truth {
-        medium: Inside::Word("virtual"),
+        medium: TrueValue::Word("virtual"),
         // Reads of what was told to be free take as long as all others.
         trim: if spec.trim.unwrap_or(volume.trims) {
-            Inside::HiddenWord("immediate")
+            TrueValue::HiddenWord("immediate")
         } else {
-            Inside::Absent
+            TrueValue::Absent
         },
         token_bucket_ios: match bursts {
-            true => Inside::number(credits.credits_max as f64, spec.state == State::New),
-            false => Inside::Absent,
+            true => TrueValue::number(credits.credits_max as f64, spec.state == State::New),
+            false => TrueValue::Absent,
         },
-        parallelism: Inside::Hidden { low: 1.0, high: f64::from(volume.link.command_slots) },
-        ..Truth::NOTHING
+        parallelism: TrueValue::Hidden { low: 1.0, high: f64::from(volume.link.command_slots) },
+        ..Truth::UNKNOWN
     }
 }

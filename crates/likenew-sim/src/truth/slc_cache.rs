@@ -1,6 +1,6 @@
 //! What a pseudo-SLC cache looks like from outside: how much it takes, what comes after, and when it is back.
 
-use super::Inside;
+use super::TrueValue;
 use super::flash::native_bytes_per_s;
 use crate::flash::page_map::{SlcCacheParameters, WhenFull};
 use crate::flash::translation_layer::Work;
@@ -10,9 +10,9 @@ use crate::timeline::times;
 /// A cache as an X-ray should find it.
 #[derive(Clone, Copy)]
 pub(super) struct SlcInside {
-    pub(super) bytes: Inside,
-    pub(super) speed_after_bytes_per_s: Inside,
-    pub(super) recovery_ns: Inside,
+    pub(super) bytes: TrueValue,
+    pub(super) speed_after_bytes_per_s: TrueValue,
+    pub(super) recovery_ns: TrueValue,
 }
 
 /// The cache of one die of an empty drive. Pages are units of the map.
@@ -28,17 +28,19 @@ struct DieCache<'a> {
 
 impl SlcInside {
     /// The cache of a drive, if it has one; `may_be_emptied` says whether whoever measures can have all of it.
-    pub(super) fn of(flash: &FlashModel, may_be_emptied: bool) -> Option<Self> {
+    pub(super) fn from_flash(flash: &FlashModel, may_be_emptied: bool) -> Option<Self> {
         let Layer::Page(page) = flash.layer else { return None };
-        let cache = DieCache::of(flash, page.slc_cache?);
+        let cache = DieCache::new(flash, page.slc_cache?);
         let bytes = f64::from(flash.flash.dies) * cache.pages() * f64::from(flash.parameters.page_bytes)
             + cache.buffered_bytes();
         let shows = may_be_emptied || cache.dynamic_blocks == 0.0;
         Some(Self {
-            bytes: Inside::number(bytes, shows),
+            bytes: TrueValue::number(bytes, shows),
             // On a used drive that nothing empties collection slows it down, too.
-            speed_after_bytes_per_s: Inside::number(cache.speed_after(), may_be_emptied),
-            recovery_ns: cache.recovery_ns().map_or(Inside::Absent, |ns| Inside::number(ns, may_be_emptied)),
+            speed_after_bytes_per_s: TrueValue::number(cache.speed_after(), may_be_emptied),
+            recovery_ns: cache
+                .recovery_ns()
+                .map_or(TrueValue::Absent, |ns| TrueValue::number(ns, may_be_emptied)),
         })
     }
 }
@@ -46,7 +48,7 @@ impl SlcInside {
 impl<'a> DieCache<'a> {
     /// Static blocks come first. What they hold is promised to native blocks, as is the native block that is open; of the
     /// rest of the host's part of the die, a share becomes dynamic blocks.
-    fn of(flash: &'a FlashModel, slc: SlcCacheParameters) -> Self {
+    fn new(flash: &'a FlashModel, slc: SlcCacheParameters) -> Self {
         let block = f64::from(flash.flash.pages_per_block);
         let slc_block = f64::from(slc.pages_per_block(&flash.flash));
         let static_blocks = f64::from(slc.static_blocks);

@@ -13,7 +13,7 @@ const CREDIT: u128 = 1_000_000_000;
 pub(crate) struct CreditBucket {
     parameters: CreditParameters,
     /// Keeps I/Os apart as the burst rate asks.
-    pace: Timeline,
+    interval: Timeline,
     /// Billionths of credits at a time.
     level: u128,
     level_at: Nanos,
@@ -28,36 +28,36 @@ impl CreditBucket {
 
     /// A bucket that holds so many billionths of credits.
     pub(crate) fn with_level(parameters: CreditParameters, level: u128) -> Self {
-        Self { parameters, pace: Timeline::default(), level, level_at: Nanos::ZERO }
+        Self { parameters, interval: Timeline::default(), level, level_at: Nanos::ZERO }
     }
 
     /// What it holds at a time at which no I/O waits for credits, in billionths of credits.
     pub(crate) fn level(&self, now: Nanos) -> u128 {
-        self.earned(now.max(self.level_at)).min(Self::level_max(&self.parameters))
+        self.earned_credits(now.max(self.level_at)).min(Self::level_max(&self.parameters))
     }
 
     /// When so many I/Os that arrive now, after all those before, may go on.
     pub(crate) fn admit(&mut self, now: Nanos, ios: u64) -> Nanos {
-        let from = self.pace.reserve(now, Nanos::ZERO);
+        let from = self.interval.reserve(now, Nanos::ZERO);
         let cost = u128::from(ios) * CREDIT;
         self.refill(from, cost);
         let missing = cost.saturating_sub(self.level);
         let at = from + Nanos(missing.div_ceil(u128::from(self.parameters.baseline_iops)) as u64);
-        self.level = self.earned(at) - cost;
+        self.level = self.earned_credits(at) - cost;
         self.level_at = at;
         let apart = cost.div_ceil(u128::from(self.parameters.iops_max()));
-        self.pace.reserve(at, Nanos(apart as u64));
+        self.interval.reserve(at, Nanos(apart as u64));
         at
     }
 
     /// What is in it at a time, without regard to how much it holds.
-    fn earned(&self, at: Nanos) -> u128 {
+    fn earned_credits(&self, at: Nanos) -> u128 {
         self.level + u128::from(self.parameters.baseline_iops) * u128::from((at - self.level_at).0)
     }
 
     /// Brings the level up to a time; even the smallest bucket holds what the next I/O costs.
     fn refill(&mut self, at: Nanos, cost: u128) {
-        self.level = self.earned(at).min(Self::level_max(&self.parameters).max(cost));
+        self.level = self.earned_credits(at).min(Self::level_max(&self.parameters).max(cost));
         self.level_at = at;
     }
 

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use likenew_core::drive::Accounting;
+use likenew_core::drive::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 use rand::SeedableRng as _;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::credit_bucket::CreditBucket;
 use super::io_counter::IoCounter;
 use super::volume_parameters::VolumeParameters;
-use crate::device::{Device, NO_IO, SelfCounts, books};
+use crate::device::{Device, NO_IO, SelfCounts, flash_counters};
 use crate::event_queue::EventQueue;
 use crate::host_link::HostLink;
 use crate::plain_contents::{PlainContents, Sectors};
@@ -26,12 +26,12 @@ use crate::timeline::{Timeline, transfer_time};
 
 /// The union of spans that begin one after the other.
 #[derive(Clone, Copy, Default)]
-struct Held {
+struct SpanUnion {
     until: Nanos,
     sum: Nanos,
 }
 
-impl Held {
+impl SpanUnion {
     fn add(&mut self, from: Nanos, until: Nanos) {
         self.sum += until.since(from.max(self.until));
         self.until = self.until.max(until);
@@ -68,21 +68,21 @@ pub(crate) struct NetworkVolume {
     slots_used: u32,
     host_bytes_written: u64,
     /// How long I/Os were held back for want of credits, and by the throughput limit: the union of their waits.
-    exceeded: (Held, Held),
+    exceeded: (SpanUnion, SpanUnion),
     sector_bytes: u32,
     contents: Option<PlainContents>,
 }
 
 /// What a volume that is saved holds.
 #[derive(Deserialize)]
-struct Saved {
+struct SavedState {
     credits: u128,
     contents: Option<Sectors>,
 }
 
 /// The same, to be written.
 #[derive(Serialize)]
-struct SavedRef<'a> {
+struct SavedStateRef<'a> {
     credits: u128,
     contents: Option<&'a Sectors>,
 }
@@ -103,7 +103,7 @@ impl NetworkVolume {
             waiting: VecDeque::new(),
             slots_used: 0,
             host_bytes_written: 0,
-            exceeded: (Held::default(), Held::default()),
+            exceeded: (SpanUnion::default(), SpanUnion::default()),
             sector_bytes,
             contents: None,
             parameters,
@@ -119,7 +119,7 @@ impl NetworkVolume {
         sector_bytes: u32,
         state: &[u8],
     ) -> Result<Self, String> {
-        let saved: Saved = postcard::from_bytes(state)
+        let saved: SavedState = postcard::from_bytes(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
         let mut volume = Self::new(parameters, true, sector_bytes);
         volume.bucket = CreditBucket::with_level(parameters.credits, saved.credits);
@@ -222,13 +222,13 @@ impl Device for NetworkVolume {
     }
 
     /// What was acknowledged is in the store.
-    fn come_to_rest(&mut self, now: Nanos) -> Nanos {
+    fn settle(&mut self, now: Nanos) -> Nanos {
         now
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {
         let contents = self.contents.as_ref().map(PlainContents::sectors);
-        let saved = SavedRef { credits: self.bucket.level(now), contents };
+        let saved = SavedStateRef { credits: self.bucket.level(now), contents };
         postcard::to_stdvec(&saved).expect("plain values can be written to memory")
     }
 
@@ -238,7 +238,7 @@ impl Device for NetworkVolume {
     }
 
     /// What is behind a store is not known: it counts as written once.
-    fn accounting(&self) -> Accounting {
-        books(self.host_bytes_written, self.host_bytes_written, 0, 0, None)
+    fn flash_counters(&self) -> FlashCounters {
+        flash_counters(self.host_bytes_written, self.host_bytes_written, 0, 0, None)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use likenew_core::drive::Drive as _;
 use likenew_sim::flash::policies::{Collection, ErasedBlocks, Policies, Streams};
 use likenew_sim::model::{Layer, Mechanism, Model};
-use likenew_sim::{Named, SimError, Spec, State, catalog, sold_as};
+use likenew_sim::{SimError, Spec, SpecName, State, by_reported_model, catalog};
 use proptest::prelude::*;
 
 const TINY: &str = include_str!("../../../../catalog/tiny-flash.toml");
@@ -45,7 +45,7 @@ fn every_drive_of_the_catalogue_opens_new() {
 }
 
 #[test]
-fn spare_is_told_in_both_conventions() {
+fn spare_is_reported_in_both_conventions() {
     let drive = Spec::parse("sim:intel-x25-m-80gb").unwrap().open(no_files).unwrap();
     let facts = drive.identity().facts;
     let fact =
@@ -58,7 +58,7 @@ fn spare_is_told_in_both_conventions() {
 }
 
 #[test]
-fn a_map_of_clusters_is_told() {
+fn a_map_of_clusters_is_reported() {
     let drive = Spec::parse("sim:jmicron-jmf602bx2").unwrap().open(no_files).unwrap();
     let map = ("map".into(), "BAST: clusters of 8 MiB; groups of dies: 2; log blocks of each: 4".into());
     assert!(drive.identity().facts.contains(&map), "{:?}", drive.identity().facts);
@@ -199,10 +199,10 @@ fn the_policies_of_a_map_are_read_and_checked() {
 #[test]
 fn a_spec_says_drive_and_state() {
     let spec = Spec::parse("sim:tiny-flash?state=used&fill=0.8&trim=off").unwrap();
-    assert_eq!(spec.drive, Named::Catalog("tiny-flash".into()));
+    assert_eq!(spec.drive, SpecName::Catalog("tiny-flash".into()));
     assert_eq!((spec.state, spec.fill, spec.trim), (State::Used, Some(0.8), Some(false)));
     let spec = Spec::parse("sim:dir/my drive.toml").unwrap();
-    assert_eq!(spec.drive, Named::File("dir/my drive.toml".into()));
+    assert_eq!(spec.drive, SpecName::File("dir/my drive.toml".into()));
     assert_eq!((spec.state, spec.fill, spec.trim), (State::New, None, None));
     let drive = spec
         .open(|path| {
@@ -270,12 +270,12 @@ fn mutate(text: &str, mutations: &[(usize, usize, String)]) -> String {
 /// The same text with the number on one of its lines replaced, which is more likely to pass as a file.
 fn with_number(text: &str, line: usize, number: u64) -> String {
     let count = text.lines().filter(|line| line.contains("value = ")).count();
-    let mut seen = 0;
+    let mut visited = 0;
     let lines = text.lines().map(|text| {
         let Some((before, after)) = text.split_once("value = ") else { return text.to_owned() };
-        seen += 1;
+        visited += 1;
         let rest = after.find(", source").map_or("", |at| &after[at..]);
-        if seen - 1 == line % count { format!("{before}value = {number}{rest}") } else { text.to_owned() }
+        if visited - 1 == line % count { format!("{before}value = {number}{rest}") } else { text.to_owned() }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -357,18 +357,24 @@ const OTHERS: [(&str, u64); 48] = [
 
 #[test]
 fn a_drive_that_was_sold_is_found_by_what_it_reports() {
-    let sold: Vec<_> =
-        catalog().iter().filter_map(|entry| Some((entry, entry.model.sold.as_ref()?))).collect();
-    assert_eq!(sold.len(), 12);
-    for (entry, sold) in &sold {
+    let reported_models: Vec<_> =
+        catalog().iter().filter_map(|entry| Some((entry, entry.model.reported_models.as_ref()?))).collect();
+    assert_eq!(reported_models.len(), 12);
+    for (entry, reported_models) in &reported_models {
         let bytes = entry.model.capacity_bytes;
-        assert_eq!(sold_as(&sold.example, bytes).map(|found| found.name), Some(entry.name));
-        assert_eq!(sold_as(&format!("{}   ", sold.example.to_lowercase()), bytes), Some(*entry));
-        assert_eq!(sold_as(&sold.example, bytes * 2), None, "{}", entry.name);
+        assert_eq!(
+            by_reported_model(&reported_models.example, bytes).map(|found| found.name),
+            Some(entry.name)
+        );
+        assert_eq!(
+            by_reported_model(&format!("{}   ", reported_models.example.to_lowercase()), bytes),
+            Some(*entry)
+        );
+        assert_eq!(by_reported_model(&reported_models.example, bytes * 2), None, "{}", entry.name);
         assert!(!entry.model.model.starts_with("Generic") && entry.model.faults.is_none());
     }
     for (model, bytes) in OTHERS {
-        assert_eq!(sold_as(model, bytes).map(|found| found.name), None, "{model}");
+        assert_eq!(by_reported_model(model, bytes).map(|found| found.name), None, "{model}");
     }
 }
 
@@ -422,14 +428,17 @@ fn a_setting_that_a_drive_can_not_do_is_refused_by_name() {
         match refused {
             None => assert_eq!(opened, None, "{name}?{setting}"),
             Some(key) => {
-                let why = opened.unwrap_or_else(|| panic!("{name}?{setting} does nothing"));
-                assert!(why.contains(key), "{name}?{setting}: {why}");
+                let reason = opened.unwrap_or_else(|| panic!("{name}?{setting} does nothing"));
+                assert!(reason.contains(key), "{name}?{setting}: {reason}");
             }
         }
         assert_eq!(explained.is_some(), refused.is_some(), "sim show says the same of {name}?{setting}");
     }
     // What was drawn with a drive is no setting of the user's.
     for seed in 0..40 {
-        Spec::parse(&format!("sim:drawn-{seed}")).unwrap().explain(|_| unreachable!("it is drawn")).unwrap();
+        Spec::parse(&format!("sim:generated-{seed}"))
+            .unwrap()
+            .explain(|_| unreachable!("it is drawn"))
+            .unwrap();
     }
 }

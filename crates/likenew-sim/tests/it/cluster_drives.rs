@@ -1,7 +1,7 @@
 //! Drives whose map knows whole blocks: what is printed of new ones, and what follows from merges.
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Accounting, Drive as _, Need};
+use likenew_core::drive::{Drive as _, FlashCounters, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;
@@ -17,8 +17,8 @@ fn random(op: Op, length: u64, depth: u32, ios: u64) -> Load {
     Load { op, random: true, length: length as u32, depth, start: 0, span: 8 * GIB, ios }
 }
 
-fn books(drive: &SimDrive) -> Accounting {
-    drive.accounting().expect("a simulated drive has books")
+fn flash_counters(drive: &SimDrive) -> FlashCounters {
+    drive.flash_counters().expect("a simulated drive has books")
 }
 
 /// Says how near a value comes to what is printed, and holds it to ten per cent.
@@ -127,9 +127,9 @@ fn writes_of_the_ocz_core_pay_for_partial_clusters() {
 /// Writes 12 allocation units of 4 MiB, so many at a time in turns of `block` bytes; bytes per second.
 fn open_units(drive: &mut SimDrive, streams: u64, block: u64) -> f64 {
     const UNIT: u64 = 4 * MIB;
-    let need = Need { lanes: 1, depth: 1, length_max: block as u32 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: block as u32 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
-    let (began, mut done) = (lane.now(), Vec::new());
+    let (started_at, mut done) = (lane.now(), Vec::new());
     let rounds = 12 / streams;
     for round in 0..rounds {
         for part in 0..UNIT / block {
@@ -142,7 +142,7 @@ fn open_units(drive: &mut SimDrive, streams: u64, block: u64) -> f64 {
             }
         }
     }
-    (rounds * streams * UNIT) as f64 / (lane.now() - began).as_secs_f64()
+    (rounds * streams * UNIT) as f64 / (lane.now() - started_at).as_secs_f64()
 }
 
 /// As flashbench's test of open erase blocks shows (its README prints 6.87 MB/s with two streams in blocks of 1 MiB and 6.27
@@ -216,7 +216,7 @@ fn open_text(text: &str, state: &str) -> SimDrive {
 fn a_merge_takes_the_time_of_its_parts() {
     let text = small("bast", &format!("{EVERY}\n{FULL}"));
     let mut drive = open_text(&text, "state=new");
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let (mut done, mut times) = (Vec::new(), Vec::new());
     for step in 0..30u64 {
@@ -274,13 +274,13 @@ fn log_blocks_are_merged_ahead_in_idle_time_where_the_drive_does_so() {
     for (text, merges) in [(merging, true), (resting, false)] {
         let mut drive = open_text(&text, "state=new&fill=1");
         run(&mut drive, Load { span: 32 * MIB, ..random(Op::Write, 4096, 1, 40) });
-        let before = books(&drive).free_blocks;
-        let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+        let before = flash_counters(&drive).free_blocks;
+        let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
         let until = lane.now() + Nanos::from_secs(60);
         lane.wait(until, &mut Vec::new()).unwrap();
         drop(lane);
-        assert_eq!(books(&drive).free_blocks > before, merges);
+        assert_eq!(flash_counters(&drive).free_blocks > before, merges);
     }
 }
 

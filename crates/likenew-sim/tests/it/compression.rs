@@ -90,7 +90,7 @@ fn flash_is_programmed_by_what_the_data_compresses_to() {
     {
         let mut drive = open(DRIVES[0]);
         run_with(&mut drive, sequential(Op::Write, 1), data);
-        let found = drive.accounting().expect("a simulated drive has books").write_amplification;
+        let found = drive.flash_counters().expect("a simulated drive has books").write_amplification;
         let with_parity = share * 16.0 / 15.0;
         assert!((found / with_parity - 1.0).abs() < 0.01, "{data}: {found} is not {with_parity}");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;
@@ -109,7 +109,7 @@ fn nobody_waits_for_ever_in_a_deep_queue() {
 
 /// How long a read at the far edge waits while four others are always in flight near the outer one, 5 s at most.
 fn wait_at_the_edge(drive: &mut SimDrive) -> Nanos {
-    let need = Need { lanes: 1, depth: 5, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 5, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
     let read =
@@ -147,7 +147,8 @@ fn writes_take_the_memory_of_reads() {
         run(drive, load).latency_ns_mean
     };
     let rest = |drive: &mut SimDrive| {
-        let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 512 }).unwrap().pop().unwrap();
+        let mut lane =
+            drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 512 }).unwrap().pop().unwrap();
         let until = lane.now() + Nanos::from_millis(50);
         lane.wait(until, &mut Vec::new()).unwrap();
     };
@@ -227,12 +228,12 @@ fn a_used_disk_is_as_fast_as_a_new_one_and_says_so() {
 }
 
 #[test]
-fn the_books_count_what_reaches_the_platters() {
+fn the_flash_counters_count_what_reaches_the_platters() {
     let mut drive = open(NAME);
     run(&mut drive, random(Op::Write, 4, 1000));
-    let books = drive.accounting().unwrap();
-    assert_eq!(books.host_bytes_written, 1000 * 4096);
-    assert!(books.flash_bytes_programmed <= books.host_bytes_written);
-    assert!(books.flash_bytes_programmed > books.host_bytes_written / 2);
-    assert_eq!((books.erases, books.free_blocks), (0, 0));
+    let flash_counters = drive.flash_counters().unwrap();
+    assert_eq!(flash_counters.host_bytes_written, 1000 * 4096);
+    assert!(flash_counters.flash_bytes_programmed <= flash_counters.host_bytes_written);
+    assert!(flash_counters.flash_bytes_programmed > flash_counters.host_bytes_written / 2);
+    assert_eq!((flash_counters.erases, flash_counters.free_blocks), (0, 0));
 }

@@ -123,12 +123,12 @@ fn a_small_write_to_a_large_page_reads_and_rewrites_it() {
     let scattered =
         Load { op: Op::Write, random: true, length: 4096, depth: 3, start: 0, span: 8 * GIB, ios: 40_000 };
     run(&mut drive, scattered);
-    let scattered = drive.accounting().expect("it has books").write_amplification;
+    let scattered = drive.flash_counters().expect("it has books").write_amplification;
     assert!((7.0..8.0).contains(&scattered), "32 KiB for 4 KiB, less what waits: {scattered}");
     let mut drive = open("sim:ocz-vertex?state=new&fill=0.1");
     let joined =
         Load { op: Op::Write, random: false, length: 4096, depth: 3, start: 0, span: GIB, ios: 40_000 };
     run(&mut drive, joined);
-    let joined = drive.accounting().expect("it has books").write_amplification;
+    let joined = drive.flash_counters().expect("it has books").write_amplification;
     assert!(joined <= 1.0, "the buffer joins what comes in order: {joined}");
 }

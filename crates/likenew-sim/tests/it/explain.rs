@@ -14,8 +14,8 @@ fn explain(spec: &str) -> Explanation {
     Spec::parse(spec).unwrap().explain(|_: &Path| unreachable!("no file is named")).unwrap()
 }
 
-fn ceiling<'d>(drive: &'d Explanation, of: &str) -> &'d Ceiling {
-    drive.ceilings.iter().find(|ceiling| ceiling.of == of).unwrap()
+fn ceiling<'d>(drive: &'d Explanation, rate_name: &str) -> &'d Ceiling {
+    drive.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).unwrap()
 }
 
 fn time(drive: &Explanation, name: &str) -> f64 {
@@ -44,26 +44,26 @@ fn no_new_drive_is_faster_than_its_ceilings_and_most_come_near() {
     for entry in catalog() {
         let name = format!("sim:{}?state=new", entry.name);
         let drive = explain(&name);
-        for (of, op) in [("sequential read", Op::Read), ("sequential write", Op::Write)] {
+        for (rate_name, op) in [("sequential read", Op::Read), ("sequential write", Op::Write)] {
             let load = Load { op, random: false, length: 1 << 17, depth: 32, start: 0, span: GIB, ios: 4096 };
             let mut made = open(&name);
             if op == Op::Read {
                 run(&mut made, Load { op: Op::Write, ..load });
             }
-            let (rate, limit) = (run(&mut made, load).bytes_per_s, ceiling(&drive, of).limit());
+            let (rate, limit) = (run(&mut made, load).bytes_per_s, ceiling(&drive, rate_name).limit());
             let share = rate / limit.value.number().unwrap();
             // What still lies in buffers and caches when the last write is acknowledged has cost no time yet.
             // A drive that takes one command at a time can not do two things at once.
             let slots = drive.layers[0].facts.iter().find(|fact| fact.name == "commands at once");
             let least = if slots.is_some_and(|slots| slots.value == Value::Count(1)) { 0.3 } else { 0.75 };
             let most = if op == Op::Write { 1.2 } else { 1.01 };
-            assert!((least..most).contains(&share), "{name} {of}: {rate} of {limit:?}");
+            assert!((least..most).contains(&share), "{name} {rate_name}: {rate} of {limit:?}");
         }
     }
 }
 
 #[test]
-fn a_lone_io_takes_as_long_as_was_said() {
+fn a_lone_io_takes_as_long_as_was_reported() {
     let alone = |name: &str, op| {
         let mut drive = open(name);
         let load = Load { op, random: true, length: 4096, depth: 1, start: 0, span: GIB, ios: 300 };
@@ -75,12 +75,12 @@ fn a_lone_io_takes_as_long_as_was_said() {
         run(&mut drive, load).latency_ns_mean
     };
     for name in ["sim:tiny-flash", "sim:intel-x25-m-80gb"] {
-        let said = time(&explain(name), "a 4 KiB read, alone");
-        let took = alone(name, Op::Read);
-        assert!((took / said - 1.0).abs() < 0.02, "{name}: {took} {said}");
+        let estimate = time(&explain(name), "a 4 KiB read, alone");
+        let elapsed = alone(name, Op::Read);
+        assert!((elapsed / estimate - 1.0).abs() < 0.02, "{name}: {elapsed} {estimate}");
     }
-    let said = time(&explain("sim:tlc-nvme-1tb"), "a 4 KiB write, alone");
-    assert!((alone("sim:tlc-nvme-1tb", Op::Write) / said - 1.0).abs() < 0.01);
+    let estimate = time(&explain("sim:tlc-nvme-1tb"), "a 4 KiB write, alone");
+    assert!((alone("sim:tlc-nvme-1tb", Op::Write) / estimate - 1.0).abs() < 0.01);
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn advertised_figures_stand_beside_the_ceilings() {
 fn a_page_map_says_which_block_it_collects() {
     for (name, says) in [
         ("sim:tiny-flash", "out of its emptiest one and"),
-        ("sim:drawn-853", "out of the emptiest of 9 drawn at random and"),
-        ("sim:drawn-801", "out of the one that is old and empty most of all and"),
+        ("sim:generated-853", "out of the emptiest of 9 drawn at random and"),
+        ("sim:generated-801", "out of the one that is old and empty most of all and"),
     ] {
         let drive = explain(name);
         let layer = drive.layers.iter().find(|layer| layer.name.starts_with("translation layer")).unwrap();
@@ -120,10 +120,10 @@ fn collecting_a_block_takes_reads_moves_programs_and_an_erasure() {
 
 #[test]
 fn the_bucket_of_a_volume_decides_its_ceilings() {
-    let limit = |state: &str, of: &str| {
+    let limit = |state: &str, rate_name: &str| {
         let drive = explain(&format!("sim:cloud-gp2-100gib?state={state}"));
-        let limit = ceiling(&drive, of).limit().clone();
-        (limit.by, limit.value.number().unwrap())
+        let limit = ceiling(&drive, rate_name).limit().clone();
+        (limit.bottleneck, limit.value.number().unwrap())
     };
     assert_eq!(limit("new", "random 4 KiB write"), ("credits".into(), 3000.0));
     assert_eq!(limit("used", "random 4 KiB write"), ("credits".into(), 300.0));

@@ -1,7 +1,7 @@
 //! What only some flash drives have: lazy TRIM, a mapping cache, data that ages, heat.
 
 use crate::closed_loop::{Load, Rates, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
@@ -29,7 +29,7 @@ fn load(op: Op, random: bool, length: u32, depth: u32, ios: u64) -> Load {
 }
 
 fn rest(drive: &mut SimDrive, span: Nanos) -> Health {
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let until = lane.now() + span;
     lane.wait(until, &mut Vec::new()).unwrap();
@@ -37,7 +37,7 @@ fn rest(drive: &mut SimDrive, span: Nanos) -> Health {
 }
 
 fn one(drive: &mut SimDrive, op: Op, length: u32) {
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     lane.submit(&[Io { slot: Slot(0), op, offset: 0, length, data: DataClass::Zero }]).unwrap();
     lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();
@@ -52,14 +52,14 @@ fn lazy_trim_works_after_a_rest() {
         one(&mut drive, Op::Trim, 1 << 30);
         rest(&mut drive, span);
         run(&mut drive, load(Op::Write, true, 4096, 3, 20_000));
-        drive.accounting().unwrap().write_amplification
+        drive.flash_counters().unwrap().write_amplification
     };
     let none = Nanos::from_millis(1);
     assert!(amplification(TINY, none) < 1.1);
     // The first write that meets the trimmed range makes the drive forget it after all, as it has to.
     assert!(amplification(&lazy, Nanos::from_secs(60)) < 1.1);
     let mut drive = open(&lazy, "state=used");
-    let held = |drive: &SimDrive| drive.accounting().unwrap().free_blocks;
+    let held = |drive: &SimDrive| drive.flash_counters().unwrap().free_blocks;
     let before = held(&drive);
     one(&mut drive, Op::Trim, 1 << 30);
     assert_eq!(held(&drive), before);
@@ -100,7 +100,7 @@ fn random_writes_beyond_the_cached_map_program_the_map_too() {
     let amplification = |text: &str| {
         let mut drive = open(text, "state=new");
         run(&mut drive, load(Op::Write, true, 4096, 4, 30_000));
-        drive.accounting().unwrap().write_amplification
+        drive.flash_counters().unwrap().write_amplification
     };
     let (plain, cached) = (amplification(TINY), amplification(&text));
     // Three of four writes push a changed segment out, which is one more page.
@@ -150,7 +150,7 @@ fn a_hot_drive_slows_down_and_cools_off() {
     let warm = run(&mut drive, reads(4000)).bytes_per_s;
     assert!((51e6..200e6).contains(&warm), "{warm}");
     assert!(
-        drive.lanes(&Need { lanes: 1, depth: 1, length_max: 512 }).unwrap()[0]
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 512 }).unwrap()[0]
             .health()
             .temperature_c
             .unwrap()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::damage::Damage;
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::laws;
 use likenew_core::stamp::Stamp;
@@ -43,7 +43,7 @@ fn io(slot: u32, op: Op, offset: u64, length: u32) -> Io {
 
 /// Does I/Os one after the other; gives how each ended, and how long it took.
 fn one_by_one(drive: &mut SimDrive, ios: &[Io]) -> Vec<(Outcome, Nanos)> {
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let one = |io: &Io| {
         let mut done = Vec::new();
@@ -82,7 +82,7 @@ fn no_faults_change_nothing() {
     for text in [FLASH, DISK, VOLUME] {
         let [mut faulty, mut sound] = pair(text, "");
         assert_eq!(run(&mut faulty, load), run(&mut sound, load));
-        assert_eq!(faulty.accounting(), sound.accounting());
+        assert_eq!(faulty.flash_counters(), sound.flash_counters());
     }
 }
 
@@ -109,7 +109,7 @@ fn an_io_across_the_end_of_what_is_there_is_done_in_parts() {
     let parts = [io(0, Op::Write, 512 * MIB - 4096, 4096), io(0, Op::Write, 0, 4096)];
     let [first, second] = one_by_one(&mut real, &parts).map_to();
     assert_eq!(spans, [first + second]);
-    assert_eq!(fake.accounting().unwrap().host_bytes_written, 8192);
+    assert_eq!(fake.flash_counters().unwrap().host_bytes_written, 8192);
     // A TRIM that goes round several times.
     let [mut small, _] = pair(FLASH, "real_capacity_bytes = 268435456");
     let trim = io(0, Op::Trim, 0, 1 << 30);
@@ -205,7 +205,7 @@ fn a_drive_stops_taking_writes_and_may_still_be_read() {
     // What still fits within the limit is taken.
     assert_eq!(outcomes[..5], [Outcome::Done, Outcome::Done, error, Outcome::Done, error]);
     assert_eq!(outcomes[5..], [Outcome::Done, Outcome::Done]);
-    assert_eq!(faulty.accounting().unwrap().host_bytes_written, 8704);
+    assert_eq!(faulty.flash_counters().unwrap().host_bytes_written, 8704);
 }
 
 #[test]
@@ -250,7 +250,7 @@ proptest! {
             "{real}\nunreadable = \"{spelled}\"\nslow = \"0%..40%\"\nretry_ns = 50000\nretries_max = 3\nread_only_after_bytes = {limit}\nstall_every_ios = {every}\nstall_every_ns = 9000000\nstall_ns = 4000000"
         );
         let mut drive = open_file(&with_faults(if disk { DISK } else { FLASH }, &faults));
-        let mut lane = drive.lanes(&Need { lanes: 1, depth, length_max: 1 << 20 }).unwrap().pop().unwrap();
+        let mut lane = drive.lanes(&LaneRequirements { lanes: 1, depth, length_max: 1 << 20 }).unwrap().pop().unwrap();
         let unreadable = ranges(&places);
         let mut done = Vec::new();
         for batch in ios.chunks(depth as usize) {
@@ -332,7 +332,8 @@ fn nonsense_is_refused_with_file_line_and_range() {
 /// Writes stamped sectors of one pass, or reads them back and says what is wrong.
 fn stamped(drive: &mut SimDrive, op: Op, pass: u32, offset: u64, length: u32) -> Damage {
     let stamp = Stamp { key: 1, pass };
-    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4 << 20 }).unwrap().pop().unwrap();
+    let mut lane =
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4 << 20 }).unwrap().pop().unwrap();
     let mut damage = Damage::default();
     if op == Op::Write {
         stamp.fill(offset, &mut lane.buffer(Slot(0))[..length as usize]);
@@ -341,7 +342,7 @@ fn stamped(drive: &mut SimDrive, op: Op, pass: u32, offset: u64, length: u32) ->
     lane.submit(&[Io { data: DataClass::Stamped(stamp), ..io(0, op, offset, length) }]).unwrap();
     lane.wait(Nanos::NEVER, &mut done).unwrap();
     if op == Op::Read {
-        damage.look(stamp, offset, &lane.buffer(Slot(0))[..length as usize]);
+        damage.inspect(stamp, offset, &lane.buffer(Slot(0))[..length as usize]);
     }
     damage
 }
@@ -376,8 +377,8 @@ fn what_goes_round_is_dropped_lost_or_flipped_is_so_in_what_is_read_with_data_an
         assert_eq!((across.missing_bytes, across.ranges[0].from), (MIB / 2, 16 * MIB));
         assert_eq!(at(Op::Read, 1, 40 * MIB).bytes(), 0, "it is where it went round to");
         let wrapped = at(Op::Read, 1, 8 * MIB);
-        assert_eq!((wrapped.wrapped_bytes, wrapped.ranges[0].found.address), (MIB, Some(40 * MIB)));
-        assert_eq!(drive.accounting().unwrap().host_bytes_written, 5 * MIB);
+        assert_eq!((wrapped.wrapped_bytes, wrapped.ranges[0].content.address), (MIB, Some(40 * MIB)));
+        assert_eq!(drive.flash_counters().unwrap().host_bytes_written, 5 * MIB);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a flash drive does follows from how it is built and what happened to it.
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Accounting, Drive as _, Need};
+use likenew_core::drive::{Drive as _, FlashCounters, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use likenew_sim::SimDrive;
@@ -16,18 +16,18 @@ fn sequential(op: Op) -> Load {
     Load { op, random: false, length: 1 << 20, depth: 4, start: 0, span: GIB, ios: 512 }
 }
 
-fn books(drive: &SimDrive) -> Accounting {
-    drive.accounting().expect("a simulated drive has books")
+fn flash_counters(drive: &SimDrive) -> FlashCounters {
+    drive.flash_counters().expect("a simulated drive has books")
 }
 
-fn measure(spec: &str, load: Load) -> (Rates, Accounting) {
+fn measure(spec: &str, load: Load) -> (Rates, FlashCounters) {
     let mut drive = open(spec);
     let rates = run(&mut drive, load);
-    (rates, books(&drive))
+    (rates, flash_counters(&drive))
 }
 
 fn trim_all(drive: &mut SimDrive) {
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let io = Io { slot: Slot(0), op: Op::Trim, offset: 0, length: 1 << 30, data: DataClass::Zero };
     lane.submit(&[io]).unwrap();
@@ -82,7 +82,7 @@ fn trim_restores_what_only_a_drive_that_obeys_it_can_restore() {
         let mut drive = open(spec);
         trim_all(&mut drive);
         run(&mut drive, random_writes(20_000, 3));
-        books(&drive).write_amplification
+        flash_counters(&drive).write_amplification
     };
     let (obeyed, ignored) =
         (after_trim("sim:tiny-flash?state=used"), after_trim("sim:tiny-flash?state=used&trim=off"));
@@ -115,10 +115,10 @@ fn small_sequential_writes_are_joined_and_small_random_ones_are_not() {
 fn completing_a_page_that_holds_data_costs_a_read() {
     let small = Load { length: 512, ..random_writes(20_000, 4) };
     let (erased, _) = measure("sim:intel-x25-m-80gb?state=new", Load { length: 512, ..small });
-    let (filled, books) = measure("sim:intel-x25-m-80gb?state=new&fill=0.02", small);
-    assert_eq!(books.erases, 0);
+    let (filled, flash_counters) = measure("sim:intel-x25-m-80gb?state=new&fill=0.02", small);
+    assert_eq!(flash_counters.erases, 0);
     assert!(filled.iops <= erased.iops);
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let flush_after_one = |spec: &str| {
         let mut drive = open(spec);
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
@@ -138,18 +138,18 @@ fn completing_a_page_that_holds_data_costs_a_read() {
 #[test]
 fn idle_time_is_used_to_collect() {
     let mut drive = open("sim:tiny-flash?state=used");
-    let before = books(&drive);
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let before = flash_counters(&drive);
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let rest = |drive: &mut SimDrive| {
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
         let until = lane.now() + Nanos::from_secs(60);
         lane.wait(until, &mut Vec::new()).unwrap();
     };
     rest(&mut drive);
-    assert_eq!(books(&drive), before, "a drive that was never spoken to does nothing");
+    assert_eq!(flash_counters(&drive), before, "a drive that was never spoken to does nothing");
     run(&mut drive, random_writes(1, 1));
     rest(&mut drive);
-    let after = books(&drive);
+    let after = flash_counters(&drive);
     assert!(after.erases > 0 && after.free_blocks > before.free_blocks, "{before:?} {after:?}");
     let (tired, _) = measure("sim:tiny-flash?state=used", random_writes(3000, 3));
     let rested = run(&mut drive, random_writes(3000, 3));
@@ -170,10 +170,13 @@ fn new_figures_of_the_x25_m_follow_from_its_construction() {
 }
 
 #[test]
-fn the_books_begin_when_the_drive_is_opened() {
+fn the_flash_counters_begin_when_the_drive_is_opened() {
     let drive = open("sim:tiny-flash?state=used");
-    let books = books(&drive);
-    assert_eq!((books.host_bytes_written, books.flash_bytes_programmed, books.erases), (0, 0, 0));
-    assert_eq!(books.write_amplification, 1.0);
-    assert!(books.free_blocks > 0);
+    let flash_counters = flash_counters(&drive);
+    assert_eq!(
+        (flash_counters.host_bytes_written, flash_counters.flash_bytes_programmed, flash_counters.erases),
+        (0, 0, 0)
+    );
+    assert_eq!(flash_counters.write_amplification, 1.0);
+    assert!(flash_counters.free_blocks > 0);
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;
@@ -62,7 +62,7 @@ fn a_counterfeit_drive_reads_back_what_was_written_a_round_later() {
     let digits: String =
         line.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
     let real = digits.parse::<u64>().unwrap();
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let mut done = Vec::new();
     let mut one = |lane: &mut dyn likenew_core::target::Target, op, offset| {
@@ -156,8 +156,8 @@ proptest! {
         };
         laws::completes_everything_once(&mut drive, seed, 1000);
         laws::keeps_data(&mut drive, seed, 3000);
-        let books = drive.accounting().unwrap();
-        prop_assert!(books.free_blocks >= 2);
+        let flash_counters = drive.flash_counters().unwrap();
+        prop_assert!(flash_counters.free_blocks >= 2);
     }
 }
 
@@ -167,7 +167,7 @@ const FLUSH: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data:
 fn a_flush_ends_when_what_was_written_is_safe() {
     for (name, least) in [("sim:tiny-flash", 900_000), ("sim:wd6400aaks", 300_000)] {
         let mut drive = open(name);
-        let need = Need { lanes: 1, depth: 1, length_max: 512 };
+        let need = LaneRequirements { lanes: 1, depth: 1, length_max: 512 };
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
         let write = Io { op: Op::Write, length: 512, ..FLUSH };
         let mut done = Vec::new();
@@ -178,14 +178,14 @@ fn a_flush_ends_when_what_was_written_is_safe() {
         assert_eq!(done.len(), 2);
         assert!(done[1].at - sent > Nanos(least), "{name}: {}", done[1].at - sent);
         drop(lane);
-        assert!(drive.accounting().unwrap().flash_bytes_programmed >= 512);
+        assert!(drive.flash_counters().unwrap().flash_bytes_programmed >= 512);
     }
 }
 
 #[test]
 fn a_lane_that_is_dropped_lets_its_ios_end_and_the_clock_goes_on() {
     let mut drive = open("sim:tiny-flash");
-    let need = Need { lanes: 1, depth: 4, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 4, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let write = |slot| Io { slot: Slot(slot), op: Op::Write, length: 4096, ..FLUSH };
     lane.submit(&[write(0), write(1)]).unwrap();
@@ -202,7 +202,7 @@ fn a_lane_that_is_dropped_lets_its_ios_end_and_the_clock_goes_on() {
 fn one_clock_has_one_lane() {
     let mut drive = open("sim:tiny-flash");
     assert_eq!(drive.lanes_max(), 1);
-    let need = Need { lanes: 2, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 2, depth: 1, length_max: 4096 };
     let error = drive.lanes(&need).err().expect("two lanes are refused").to_string();
     assert!(error.contains("1 lane"), "{error}");
 }
@@ -211,7 +211,7 @@ fn one_clock_has_one_lane() {
 #[should_panic(expected = "rest for ever")]
 fn waiting_for_nothing_for_ever_is_our_mistake() {
     let mut drive = open("sim:tiny-flash");
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let _ = lane.wait(Nanos::NEVER, &mut Vec::new());
 }
@@ -219,7 +219,7 @@ fn waiting_for_nothing_for_ever_is_our_mistake() {
 #[test]
 fn ten_idle_minutes_pass() {
     let mut drive = open("sim:tiny-flash?state=used");
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     lane.wait(Nanos::from_secs(600), &mut Vec::new()).unwrap();
     assert_eq!(lane.now(), Nanos::from_secs(600));

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::Op;
 use likenew_core::laws;
 use likenew_core::units::Nanos;
 use likenew_sim::{SimError, Spec};
 
-const DRIVES: [&str; 4] = ["tiny-flash", "wd-velociraptor", "cloud-gp2-100gib", "drawn-3"];
+const DRIVES: [&str; 4] = ["tiny-flash", "wd-velociraptor", "cloud-gp2-100gib", "generated-3"];
 
 fn reads(ios: u64) -> Load {
     Load { op: Op::Read, random: true, length: 4096, depth: 1, start: 0, span: 1 << 30, ios }
@@ -44,11 +44,12 @@ fn a_neighbour_makes_others_wait_and_equal_runs_are_equal() {
 fn a_neighbour_really_does_its_share_of_writes() {
     let mut drive = open("sim:tiny-flash?busy=1000");
     {
-        let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
+        let mut lane =
+            drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
         lane.wait(Nanos::from_secs(20), &mut Vec::new()).unwrap();
     }
     // 40 % of 1000 I/Os of 16 KiB a second.
-    let written = drive.accounting().unwrap().host_bytes_written as f64 / (20.0 * 400.0 * 16_384.0);
+    let written = drive.flash_counters().unwrap().host_bytes_written as f64 / (20.0 * 400.0 * 16_384.0);
     assert!((written - 1.0).abs() < 0.05, "{written}");
 }
 
@@ -87,7 +88,7 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
     assert!(refused("sim:tiny-flash?busy=0").contains("from 1 to 1000000"));
     assert!(refused("sim:tiny-flash?throttle=2").contains("a share from 0.001 to 1"));
     assert!(refused("sim:tiny-flash?outliers=1").contains("from 2 to"));
-    assert!(refused("sim:drawn-x").contains("takes a whole number"));
+    assert!(refused("sim:generated-x").contains("takes a whole number"));
     let text = include_str!("../../../../catalog/tiny-flash.toml");
     let text = format!(
         "{text}\n[faults]\nneighbour_ios_per_s = {{ value = 5, source = \"a test\" }}\nneighbour_io_bytes = {{ value = 700, source = \"a test\" }}\n"

@@ -3,7 +3,7 @@
 use crate::closed_loop::{Load, Rates, open, run};
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;
@@ -22,14 +22,15 @@ fn random(op: Op, ios: u64) -> Load {
 
 /// Runs a load in this way, and says what has reached the drive.
 fn on(drive: &mut SimDrive, access: Access, cold: bool, load: Load) -> (Rates, Counters) {
-    drive.reach(access, cold).unwrap();
+    drive.prepare_access(access, cold).unwrap();
     let before = drive.counters().unwrap();
     let rates = run(drive, load);
     (rates, drive.counters().unwrap().since(&before))
 }
 
 fn flush(drive: &mut SimDrive) -> Nanos {
-    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
+    let mut lane =
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
     let io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
     let (sent, mut done) = (lane.submit(&[io]).unwrap(), Vec::new());
     lane.wait(Nanos::NEVER, &mut done).unwrap();
@@ -38,7 +39,8 @@ fn flush(drive: &mut SimDrive) -> Nanos {
 }
 
 fn rest(drive: &mut SimDrive, span: Nanos) {
-    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
+    let mut lane =
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
     let until = lane.now() + span;
     lane.wait(until, &mut Vec::new()).unwrap();
 }
@@ -147,7 +149,8 @@ fn a_flush_says_what_writing_back_has_failed_with() {
         format!("{TINY}\n[faults]\nread_only_after_bytes = {{ value = 1048576, source = \"invented\" }}\n");
     let mut drive = Spec::parse("sim:my.toml").unwrap().open(|_| Ok(text.clone().into())).unwrap();
     on(&mut drive, Access::Buffered, false, sequential(Op::Write, SPAN));
-    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
+    let mut lane =
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
     let io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
     let mut ends = Vec::new();
     for _ in 0..2 {
@@ -168,7 +171,7 @@ fn the_laws_hold_through_it_for_every_kind_of_drive() {
     ] {
         laws::all(|| {
             let mut drive = open(spec);
-            drive.reach(Access::Buffered, false).unwrap();
+            drive.prepare_access(Access::Buffered, false).unwrap();
             drive
         });
     }
@@ -176,7 +179,7 @@ fn the_laws_hold_through_it_for_every_kind_of_drive() {
 
 #[test]
 fn what_can_not_be_buffered_says_why() {
-    let refusal = |spec: &str, access| open(spec).reach(access, false).unwrap_err().to_string();
+    let refusal = |spec: &str, access| open(spec).prepare_access(access, false).unwrap_err().to_string();
     assert!(refusal("sim:tiny-flash?data=on", Access::Buffered).contains("leave out data=on"));
     assert!(refusal("sim:tiny-flash", Access::Null).contains("costs nothing"));
     let bad = |text: &str| Spec::parse(&format!("sim:tiny-flash?memory={text}")).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! A shingled disk is fast as long as its persistent cache lasts, and needs rest to be so again.
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::Op;
 use likenew_core::laws;
 use likenew_core::units::Nanos;
@@ -32,13 +32,14 @@ fn sequential(op: Op, start: u64, bands: u64) -> Load {
 }
 
 fn rest(drive: &mut SimDrive, span: Nanos) {
-    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 512 }).unwrap().pop().unwrap();
+    let mut lane =
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 512 }).unwrap().pop().unwrap();
     let until = lane.now() + span;
     lane.wait(until, &mut Vec::new()).unwrap();
 }
 
 fn media_bytes(drive: &SimDrive) -> u64 {
-    drive.accounting().unwrap().flash_bytes_programmed
+    drive.flash_counters().unwrap().flash_bytes_programmed
 }
 
 #[test]
@@ -66,8 +67,8 @@ fn scattered_writes_are_fast_until_the_persistent_cache_is_full() {
     let mut drive = small("");
     let fresh = writes(&mut drive, 1, 900);
     assert!(fresh.iops > 1000.0, "{fresh:?}");
-    let books = drive.accounting().unwrap();
-    assert!(books.write_amplification < 1.1, "{books:?}");
+    let flash_counters = drive.flash_counters().unwrap();
+    assert!(flash_counters.write_amplification < 1.1, "{flash_counters:?}");
     writes(&mut drive, 2, 200);
     let before = media_bytes(&drive);
     let full = writes(&mut drive, 3, 300);
@@ -137,7 +138,7 @@ fn without_a_write_cache_every_write_is_appended_by_itself() {
     let rates = writes(&mut drive, 1, 400);
     let turns = rates.latency_ns_mean / (60e9 / 5980.0);
     assert!((0.9..1.2).contains(&turns), "the place behind the last append has just passed by: {rates:?}");
-    assert_eq!(drive.accounting().unwrap().write_amplification, 2.0, "a sector of header for each");
+    assert_eq!(drive.flash_counters().unwrap().write_amplification, 2.0, "a sector of header for each");
     writes(&mut drive, 2, 600);
     let full = writes(&mut drive, 3, 30);
     assert!(full.iops < 6.0, "{full:?}");

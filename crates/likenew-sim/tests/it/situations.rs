@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;
@@ -32,7 +32,8 @@ fn refused(spec: &str) -> String {
 
 /// Mean latency of reads of 4 KiB with so much rest before each.
 fn with_rests(drive: &mut SimDrive, rest: Nanos) -> Nanos {
-    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
+    let mut lane =
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
     let (mut sum, mut done) = (0, Vec::new());
     for step in 0..100u64 {
         let until = lane.now() + rest;
@@ -49,11 +50,11 @@ fn with_rests(drive: &mut SimDrive, rest: Nanos) -> Nanos {
 #[test]
 fn drives_in_situations_keep_the_laws() {
     for spec in [
-        "tiny-flash?link=usb2&wake=1ms&worn=0.9",
+        "tiny-flash?link=usb2&wake=1ms&wear=0.9",
         "tiny-flash?crypt=100MB/s&shift=512&fragments=64KiB",
         "tiny-flash?crypt=100MB/s&shift=512&fragments=4KiB&data=on",
         "tiny-flash?wake=1ms,50us&busy=100&fragments=1MiB",
-        "disk-2tb?shift=512&weak=0.01&fragments=16KiB&cache=off",
+        "disk-2tb?shift=512&slow_region=0.01&fragments=16KiB&cache=off",
         "cloud-gp2-100gib?lazy=on&wake=1ms",
         "qlc-nvme-1tb?hmb=off&link=pcie3x1",
         "fake-stick-512gb?shift=4096&crypt=20MB/s",
@@ -179,27 +180,27 @@ fn worn_flash_reads_with_retries_and_has_less_spare() {
         reads(&format!("sim:tiny-flash?state=used{settings}"), 4096, 1, 2000).latency_ns_mean
     };
     // 50 µs each.
-    let more = read("&worn=1") - read("");
+    let more = read("&wear=1") - read("");
     assert!((more / 200_000.0 - 1.0).abs() < 0.03, "{more}");
     let write = |settings: &str| {
         let load = Load { span: 1 << 30, ..load(Op::Write, true, 4096, 8, 20_000) };
         run(&mut open(&format!("sim:tiny-flash?state=used{settings}")), load).iops
     };
-    assert!(write("&worn=1") < 0.6 * write(""));
-    assert!(refused("sim:wd6400aaks?worn=1").contains("no flash"));
+    assert!(write("&wear=1") < 0.6 * write(""));
+    assert!(refused("sim:wd6400aaks?wear=1").contains("no flash"));
 }
 
 #[test]
-fn a_weak_zone_lies_where_it_lies() {
+fn a_slow_region_keeps_its_place() {
     let at = |settings: &str, percent: u64| {
         let mut drive = open(&format!("sim:disk-2tb{settings}"));
         let start = drive.geometry().capacity / 100 * percent / 4096 * 4096 + 4096;
         let load = Load { start, span: 1 << 30, ..load(Op::Read, true, 4096, 1, 100) };
         run(&mut drive, load).latency_ns_mean
     };
-    assert!(at("?weak=0.01", 40) > 4.0 * at("", 40));
-    assert_eq!(at("?weak=0.01", 30), at("", 30));
-    assert!(refused("sim:tiny-flash?weak=0.1").contains("no disk"));
+    assert!(at("?slow_region=0.01", 40) > 4.0 * at("", 40));
+    assert_eq!(at("?slow_region=0.01", 30), at("", 30));
+    assert!(refused("sim:tiny-flash?slow_region=0.1").contains("no disk"));
 }
 
 #[test]
@@ -212,7 +213,7 @@ fn a_damaged_link_costs_a_reset_for_each_command_that_it_spoils() {
 }
 
 #[test]
-fn faulty_firmware_stands_still_as_often_as_was_said() {
+fn faulty_firmware_stands_still_as_often_as_was_reported() {
     let load = load(Op::Read, true, 4096, 1, 120_000);
     let rates = run(&mut open("sim:tiny-flash?firmware=300ms,1s"), load);
     assert!(rates.latency_max >= Nanos::from_millis(295), "{rates:?}");
@@ -265,7 +266,7 @@ fn a_file_says_the_same_as_a_setting() {
         let text = with(lines);
         spec.open(|_: &Path| Ok(text.clone().into())).err().expect("a bad file").to_string()
     };
-    assert!(error("weak = { value = \"0.1\", source = \"a test\" }").contains("is no disk"));
+    assert!(error("slow_region = { value = \"0.1\", source = \"a test\" }").contains("is no disk"));
     assert!(
         error("crypt = { value = \"fast\", source = \"a test\" }")
             .contains("a text such as \"300MB/s,40us\"")
@@ -274,7 +275,7 @@ fn a_file_says_the_same_as_a_setting() {
 }
 
 #[test]
-fn what_is_no_setting_is_told_all_that_are() {
+fn what_is_no_setting_is_reported_all_that_are() {
     let error = refused("sim:tiny-flash?warp=9");
     for key in [
         "link=",
@@ -284,8 +285,8 @@ fn what_is_no_setting_is_told_all_that_are() {
         "hmb=",
         "lazy=",
         "fragments=",
-        "worn=",
-        "weak=",
+        "wear=",
+        "slow_region=",
         "crc=",
         "firmware=",
         "readcache=",

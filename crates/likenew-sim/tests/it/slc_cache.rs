@@ -1,7 +1,7 @@
 //! What a pseudo-SLC write cache looks like from outside follows from how the drive is built.
 
 use crate::closed_loop::{Load, open, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use likenew_sim::model::Model;
@@ -111,7 +111,7 @@ fn within(found: f64, predicted: f64, share: f64) {
 }
 
 fn rest(drive: &mut SimDrive) {
-    let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let until = lane.now() + Nanos::from_secs(60);
     lane.wait(until, &mut Vec::new()).unwrap();
@@ -132,7 +132,7 @@ fn a_sequential_fill_falls_in_two_steps() {
     within(mean(&windows[46..150]), NATIVE_RATE, 0.05);
     let folding = 4.0 * 3.0 * MIB as f64 / (3.0 * 4.0 * MIB as f64 / NATIVE_RATE + 1.5 * FOLD_NS / 1e9);
     within(mean(&windows[180..250]), folding, 0.05);
-    within(drive.accounting().unwrap().write_amplification, 1.0 + 0.5 / 3.0, 0.02);
+    within(drive.flash_counters().unwrap().write_amplification, 1.0 + 0.5 / 3.0, 0.02);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_drive_that_waits_for_folding_writes_everything_twice() {
     let waiting = 4.0 * MIB as f64 / (4.0 * MIB as f64 / SLC_RATE + 1.2 * FOLD_NS / 1e9);
     within(mean(&windows[50..150]), waiting, 0.05);
     rest(&mut drive);
-    within(drive.accounting().unwrap().write_amplification, 2.0, 0.02);
+    within(drive.flash_counters().unwrap().write_amplification, 2.0, 0.02);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn what_is_in_the_cache_is_read_faster() {
 fn a_flush_costs_nothing_if_the_buffer_survives_a_loss_of_power() {
     let flush = |to: &str| {
         let mut drive = changed("", "trim =", &format!("{to}\ntrim ="));
-        let need = Need { lanes: 1, depth: 1, length_max: 4096 };
+        let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
         let write = Io { slot: Slot(0), op: Op::Write, offset: 0, length: 4096, data: DataClass::Random };
         lane.submit(&[write]).unwrap();

@@ -1,7 +1,7 @@
 //! A drive that was saved is the same drive again.
 
 use crate::closed_loop::{Load, open, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use likenew_sim::{SimDrive, SimError, Spec};
@@ -32,13 +32,13 @@ fn wear_and_free_blocks_are_those_of_the_drive_that_was_saved() {
         let mut drive = open(name);
         run(&mut drive, writes(3000));
         let bytes = save(&mut drive);
-        let (before, restored) = (drive.accounting().unwrap(), restore(&bytes).unwrap());
-        let after = restored.accounting().unwrap();
+        let (before, from_snapshot) = (drive.flash_counters().unwrap(), restore(&bytes).unwrap());
+        let after = from_snapshot.flash_counters().unwrap();
         assert_eq!((after.wear, after.free_blocks), (before.wear, before.free_blocks));
         assert_eq!(after.host_bytes_written, 0, "the books begin when it is opened");
-        assert_eq!(restored.identity().name, "sim:my.snapshot");
-        assert_eq!(restored.geometry(), drive.geometry());
-        let facts = restored.identity().facts;
+        assert_eq!(from_snapshot.identity().name, "sim:my.snapshot");
+        assert_eq!(from_snapshot.geometry(), drive.geometry());
+        let facts = from_snapshot.identity().facts;
         assert!(facts.contains(&("saved as".to_owned(), name.to_owned())), "{facts:?}");
     }
 }
@@ -50,8 +50,8 @@ fn it_goes_on_as_the_drive_that_was_saved_would() {
     let bytes = save(&mut drive);
     let again = || run(&mut restore(&bytes).unwrap(), writes(20_000));
     assert_eq!(again(), again());
-    let (restored, saved) = (again(), run(&mut drive, writes(20_000)));
-    assert!((restored.iops / saved.iops - 1.0).abs() < 0.03, "{restored:?} {saved:?}");
+    let (from_snapshot, saved) = (again(), run(&mut drive, writes(20_000)));
+    assert!((from_snapshot.iops / saved.iops - 1.0).abs() < 0.03, "{from_snapshot:?} {saved:?}");
     assert_eq!(save(&mut restore(&bytes).unwrap()), bytes, "nothing is lost on the way");
 }
 
@@ -68,7 +68,7 @@ fn data_and_age_come_back() {
     ] {
         let mut drive = open(name);
         let stamp = |index: u32| [index as u8 + 1; 512];
-        let need = Need { lanes: 1, depth: 1, length_max: 512 };
+        let need = LaneRequirements { lanes: 1, depth: 1, length_max: 512 };
         let io = |op, index: u32| Io {
             slot: Slot(0),
             op,
@@ -83,8 +83,8 @@ fn data_and_age_come_back() {
             lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();
         }
         drop(lane);
-        let mut restored = restore(&save(&mut drive)).unwrap();
-        let mut lane = restored.lanes(&need).unwrap().pop().unwrap();
+        let mut from_snapshot = restore(&save(&mut drive)).unwrap();
+        let mut lane = from_snapshot.lanes(&need).unwrap().pop().unwrap();
         for index in 0..100 {
             lane.submit(&[io(Op::Read, index)]).unwrap();
             lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::Op;
 use likenew_core::laws;
 use likenew_core::units::Nanos;
@@ -52,7 +52,8 @@ fn within(rates: Rates, iops: f64) {
 }
 
 fn rest(drive: &mut SimDrive, span: Nanos) {
-    let mut lane = drive.lanes(&Need { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
+    let mut lane =
+        drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
     let until = lane.now() + span;
     lane.wait(until, &mut Vec::new()).unwrap();
 }

@@ -1,6 +1,6 @@
 //! A drive whose blocks have failed says so, and keeps what it holds.
 
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 use likenew_sim::Spec;
@@ -20,7 +20,7 @@ fn short_lived() -> String {
 fn writes_are_refused_in_the_end_and_reads_are_not() {
     let mut drive = Spec::parse("sim:my.toml?state=new").unwrap().open(|_| Ok(short_lived().into())).unwrap();
     let places = drive.geometry().capacity / u64::from(BLOCK);
-    let need = Need { lanes: 1, depth: DEPTH, length_max: BLOCK };
+    let need = LaneRequirements { lanes: 1, depth: DEPTH, length_max: BLOCK };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut write = |slot| Io {
@@ -63,7 +63,7 @@ fn writes_are_refused_in_the_end_and_reads_are_not() {
         assert_eq!(done.pop().unwrap().outcome == Outcome::Done, op == Op::Read, "{op}");
     }
     drop(lane);
-    assert!(drive.accounting().unwrap().wear.unwrap().bad_blocks > 0);
+    assert!(drive.flash_counters().unwrap().wear.unwrap().bad_blocks > 0);
     let mut bytes = Vec::new();
     drive.save(&mut bytes).unwrap();
 }

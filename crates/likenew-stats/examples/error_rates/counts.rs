@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_stats::bimodal::{Modality, bimodal};
+use likenew_stats::bimodality::{Modality, bimodality};
 use likenew_stats::interval::{Interval, bootstrap_interval, mean_interval};
 use likenew_stats::summary::{mean, median};
 
@@ -15,15 +15,15 @@ pub(crate) const SEEDS: Range<u64> = 1_000_000..1_000_000 + SERIES;
 /// Lengths of the series.
 pub(crate) const LENGTHS: [usize; 5] = [10, 20, 50, 100, 1000];
 
-/// Answers of [`bimodal`].
+/// Answers of [`bimodality`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Answers {
+pub(crate) struct AnswerCounts {
     pub(crate) one: u64,
     pub(crate) two: u64,
     pub(crate) undecided: u64,
 }
 
-impl Answers {
+impl AnswerCounts {
     fn add(&mut self, answer: &Modality) {
         match answer {
             Modality::One => self.one += 1,
@@ -38,10 +38,10 @@ impl Answers {
 }
 
 /// The answers for each shape of one level, by length.
-pub(crate) fn one_level() -> Vec<(&'static str, [Answers; LENGTHS.len()])> {
+pub(crate) fn one_level() -> Vec<(&'static str, [AnswerCounts; LENGTHS.len()])> {
     let count = |shape: Shape, length: usize| {
-        let mut answers = Answers::default();
-        SEEDS.for_each(|seed| answers.add(&bimodal(&shape.series(length, seed))));
+        let mut answers = AnswerCounts::default();
+        SEEDS.for_each(|seed| answers.add(&bimodality(&shape.series(length, seed))));
         answers
     };
     Shape::ALL.map(|(shape, name)| (name, LENGTHS.map(|length| count(shape, length)))).to_vec()
@@ -52,7 +52,7 @@ pub(crate) struct TwoLevelRow {
     pub(crate) levels: TwoLevels,
     pub(crate) length: usize,
     /// By the size of the smaller level: 1 to 2, 3 to 5, 6 and more.
-    pub(crate) answers: [Answers; 3],
+    pub(crate) answers: [AnswerCounts; 3],
 }
 
 pub(crate) fn two_levels() -> Vec<TwoLevelRow> {
@@ -61,10 +61,10 @@ pub(crate) fn two_levels() -> Vec<TwoLevelRow> {
     for (ratio, variation) in kinds {
         for length in LENGTHS {
             let levels = TwoLevels { ratio, variation };
-            let mut answers = [Answers::default(); 3];
+            let mut answers = [AnswerCounts::default(); 3];
             for seed in SEEDS {
                 let (series, smaller) = levels.series(length, seed);
-                answers[[3, 6].partition_point(|size| smaller >= *size)].add(&bimodal(&series));
+                answers[[3, 6].partition_point(|size| smaller >= *size)].add(&bimodality(&series));
             }
             rows.push(TwoLevelRow { levels, length, answers });
         }
@@ -77,7 +77,7 @@ pub(crate) struct Coverage {
     pub(crate) method: &'static str,
     pub(crate) skewed: bool,
     pub(crate) length: usize,
-    pub(crate) held: u64,
+    pub(crate) coverage: u64,
 }
 
 pub(crate) fn coverage() -> Vec<Coverage> {
@@ -91,8 +91,8 @@ pub(crate) fn coverage() -> Vec<Coverage> {
                     let interval = interval(&of_known_mean(skewed, length, *seed), *seed);
                     interval.expect("several values have an interval").contains(truth)
                 };
-                let held = SEEDS.filter(holds).count() as u64;
-                rows.push(Coverage { method, skewed, length, held });
+                let coverage = SEEDS.filter(holds).count() as u64;
+                rows.push(Coverage { method, skewed, length, coverage });
             };
             count("mean, Student", true_mean, &|values, _| mean_interval(values, 0.95));
             if length >= 10 {

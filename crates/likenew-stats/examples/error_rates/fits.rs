@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use likenew_stats::held_out::{HeldOut, held_out, simplest_as_good};
+use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::positive_sum::positive_sum;
 use likenew_stats::profile::{broken_line, profile};
 use rand::SeedableRng as _;
@@ -69,7 +69,7 @@ pub(crate) fn choices() -> String {
     for (name, has_knee) in [("one rate", false), ("two rates, 1 : 4", true)] {
         let cells = SCATTERS.map(|scatter| {
             let right = SEEDS
-                .filter(|seed| chosen(&times(POINTS, has_knee, scatter, *seed)) == usize::from(has_knee));
+                .filter(|seed| choice(&times(POINTS, has_knee, scatter, *seed)) == usize::from(has_knee));
             percent(right.count() as u64, SERIES)
         });
         writeln!(out, "| {name} | {} |", cells.join(" | ")).expect("a string takes text");
@@ -93,26 +93,26 @@ pub(crate) fn choices() -> String {
 }
 
 /// 0 for one rate, 1 for two.
-fn chosen(times: &[f64]) -> usize {
+fn choice(times: &[f64]) -> usize {
     let x = lengths(times.len());
     let deviations = vec![0.01; times.len()];
     let inner: Vec<usize> = (1..times.len() - 1).collect();
     let of = |kept: &[usize]| -> (Vec<f64>, Vec<f64>) {
         kept.iter().map(|index| (x[*index], times[*index])).unzip()
     };
-    let plain = |kept: &[usize], held: usize| {
+    let plain = |kept: &[usize], coverage: usize| {
         let (x_kept, times) = of(kept);
         let parts: Vec<[f64; 2]> = x_kept.iter().map(|x| [1.0, *x]).collect();
-        Some(positive_sum(&parts, &times, &deviations[..kept.len()])?.at(&[1.0, x[held]]))
+        Some(positive_sum(&parts, &times, &deviations[..kept.len()])?.at(&[1.0, x[coverage]]))
     };
-    let knee = |kept: &[usize], held: usize| {
+    let knee = |kept: &[usize], coverage: usize| {
         let (x_kept, times) = of(kept);
         let parts = |knee: f64, index: usize| broken_line(x_kept[index], knee);
         let found = profile(&knees(&x_kept), parts, &times, &deviations[..kept.len()], CONFIDENCE)?;
-        Some(found.sum.at(&broken_line(x[held], found.shape)))
+        Some(found.sum.at(&broken_line(x[coverage], found.shape)))
     };
-    let tried: [Option<HeldOut>; 2] = [held_out(times, &inner, plain), held_out(times, &inner, knee)];
-    simplest_as_good(&tried).expect("both can be fitted")
+    let attempts: [Option<HoldOut>; 2] = [hold_out(times, &inner, plain), hold_out(times, &inner, knee)];
+    simplest_equivalent(&attempts).expect("both can be fitted")
 }
 
 /// Inner lengths and the middles between them.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use likenew_stats::interval::{
     Interval, median_interval, rate_interval, ratio_interval, share_interval, window_interval,
 };
-use likenew_stats::precise::{Goal, Precision, precision};
+use likenew_stats::precision::{Goal, Precision, precision};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Poisson};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,7 +15,7 @@ use crate::series::{Noise, of_known_mean};
 use crate::tables::percent;
 
 /// How often an interval that exists holds the truth, in percent.
-fn held(truth: f64, interval: impl Fn(u64) -> Option<Interval>) -> String {
+fn coverage_percent(truth: f64, interval: impl Fn(u64) -> Option<Interval>) -> String {
     let intervals: Vec<Interval> = SEEDS.filter_map(interval).collect();
     percent(intervals.iter().filter(|of| of.contains(truth)).count() as u64, intervals.len() as u64)
 }
@@ -42,7 +42,9 @@ pub(crate) fn windows_rows(lengths: &[usize]) -> String {
     let mut out = String::new();
     for length in lengths {
         let cells = DEPENDENCES.map(|dependence| {
-            held(1.0, |seed| window_interval(&around_one(*length, 0.1, dependence, &mut random(seed)), 0.95))
+            coverage_percent(1.0, |seed| {
+                window_interval(&around_one(*length, 0.1, dependence, &mut random(seed)), 0.95)
+            })
         });
         writeln!(out, "| n = {length} | {} |", cells.join(" | ")).expect("a string takes text");
     }
@@ -56,7 +58,7 @@ pub(crate) fn ratios() -> String {
     let mut out = format!("| ratio of values | {counts} |\n|---|{}\n", "---|".repeat(COUNTS.len()));
     for (of, to) in [(0.02, 0.02), (0.1, 0.1), (0.02, 0.1), (0.1, 0.02), (0.2, 0.2)] {
         let cells = COUNTS.map(|(count_of, count_to)| {
-            held(1.0, |seed| {
+            coverage_percent(1.0, |seed| {
                 let mut random = random(seed);
                 let (of, to) =
                     (around_one(count_of, of, 0.0, &mut random), around_one(count_to, to, 0.0, &mut random));
@@ -70,10 +72,10 @@ pub(crate) fn ratios() -> String {
 }
 
 /// Shares and rates, which are counted, and medians.
-pub(crate) fn counted() -> String {
+pub(crate) fn count_table() -> String {
     let mut out = String::from("| interval | of | holds the truth |\n|---|---|---|\n");
-    let mut row = |name: &str, of: String, held: String| {
-        writeln!(out, "| {name} | {of} | {held} % |").expect("a string takes text");
+    let mut row = |name: &str, of: String, coverage: String| {
+        writeln!(out, "| {name} | {of} | {coverage} % |").expect("a string takes text");
     };
     for share in [0.01, 0.1, 0.5] {
         for cases in [10, 30, 100, 1000] {
@@ -84,7 +86,7 @@ pub(crate) fn counted() -> String {
             row(
                 "share, Wilson",
                 format!("{} % of {cases}", share * 100.0),
-                held(share, |seed| share_interval(hits(seed), cases, 0.95)),
+                coverage_percent(share, |seed| share_interval(hits(seed), cases, 0.95)),
             );
         }
     }
@@ -93,7 +95,7 @@ pub(crate) fn counted() -> String {
         row(
             "rate, Garwood",
             format!("{rate} expected"),
-            held(rate, |seed| Some(rate_interval(events(seed), 0.95))),
+            coverage_percent(rate, |seed| Some(rate_interval(events(seed), 0.95))),
         );
     }
     for length in [6, 10, 30, 100] {
@@ -101,7 +103,7 @@ pub(crate) fn counted() -> String {
         row(
             "median, order",
             format!("{length} lognormal"),
-            held(1.0, |seed| median_interval(&values(seed), 0.95)),
+            coverage_percent(1.0, |seed| median_interval(&values(seed), 0.95)),
         );
     }
     out
@@ -124,15 +126,15 @@ pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
     for (share, passes_min) in goals.iter().copied() {
         let goal = Goal { share, passes_min, ..Goal::default() };
         let cells = VARIATIONS.map(|variation| {
-            let (mut held, mut reached, mut passes) = (0, 0, 0);
+            let (mut coverage, mut reached, mut passes) = (0, 0, 0);
             for seed in SEEDS {
-                let (interval, is_reached, count) = stopped(&goal, variation, &mut random(seed));
-                held += u64::from(interval.contains(1.0));
+                let (interval, is_reached, count) = stop_at_goal(&goal, variation, &mut random(seed));
+                coverage += u64::from(interval.contains(1.0));
                 reached += u64::from(is_reached);
                 passes += count;
             }
             let mean = passes as f64 / SERIES as f64;
-            format!("{} / {} / {mean:.1}", percent(held, SERIES), percent(reached, SERIES))
+            format!("{} / {} / {mean:.1}", percent(coverage, SERIES), percent(reached, SERIES))
         });
         writeln!(out, "| ± {} %, from {passes_min} passes | {} |", share * 100.0, cells.join(" | "))
             .expect("a string takes text");
@@ -140,7 +142,7 @@ pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
     out
 }
 
-fn stopped(goal: &Goal, variation: f64, random: &mut Xoshiro256PlusPlus) -> (Interval, bool, usize) {
+fn stop_at_goal(goal: &Goal, variation: f64, random: &mut Xoshiro256PlusPlus) -> (Interval, bool, usize) {
     let mut passes = Vec::new();
     loop {
         passes.extend(around_one(1, variation, 0.0, random));

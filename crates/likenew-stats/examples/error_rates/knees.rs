@@ -122,14 +122,14 @@ pub(crate) fn false_knees_row(name: &str, counts: &[u64]) -> String {
 
 /// Series with knees.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stepped {
+pub(crate) struct SteppedSeries {
     pub(crate) knees: usize,
     /// Ratio of neighbouring levels.
     pub(crate) ratio: f64,
     pub(crate) variation: f64,
 }
 
-impl Stepped {
+impl SteppedSeries {
     /// So many values, and where the knees are: one knee anywhere from 15 % to 85 % of the series, a second one anywhere
     /// from 30 % of it after the first. The level falls, and falls again or rises again.
     fn series(self, count: usize, seed: u64) -> (Vec<f64>, Vec<usize>) {
@@ -159,7 +159,7 @@ impl Stepped {
 
 /// What became of series with knees.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct KneeCounts {
     /// As many knees as there are, each at most 2 % of the series or one value from its place.
     pub(crate) found: u64,
     /// As many as there are, one of them further off.
@@ -171,7 +171,7 @@ pub(crate) struct Found {
     pub(crate) placed: u64,
 }
 
-impl Found {
+impl KneeCounts {
     fn add(&mut self, found: &[Knee], places: &[usize], count: usize) {
         let tolerance = (count / 50).max(1);
         let is_near = |(knee, place): (&Knee, &usize)| knee.at.abs_diff(*place) <= tolerance;
@@ -194,7 +194,7 @@ pub(crate) struct StepRow {
     pub(crate) knees: usize,
     pub(crate) variation: f64,
     pub(crate) length: usize,
-    pub(crate) found: [Found; RATIOS.len()],
+    pub(crate) found: [KneeCounts; RATIOS.len()],
 }
 
 pub(crate) fn steps(lengths: &[usize]) -> Vec<StepRow> {
@@ -202,7 +202,8 @@ pub(crate) fn steps(lengths: &[usize]) -> Vec<StepRow> {
     for knees in [1, 2] {
         for variation in VARIATIONS {
             for length in lengths {
-                let found = RATIOS.map(|ratio| found(Stepped { knees, ratio, variation }, *length));
+                let found =
+                    RATIOS.map(|ratio| count_found(SteppedSeries { knees, ratio, variation }, *length));
                 rows.push(StepRow { knees, variation, length: *length, found });
             }
         }
@@ -210,8 +211,8 @@ pub(crate) fn steps(lengths: &[usize]) -> Vec<StepRow> {
     rows
 }
 
-fn found(stepped: Stepped, length: usize) -> Found {
-    let mut answers = Found::default();
+fn count_found(stepped: SteppedSeries, length: usize) -> KneeCounts {
+    let mut answers = KneeCounts::default();
     for seed in SEEDS {
         let (series, places) = stepped.series(length, seed);
         answers.add(&knees(&series), &places, length);
@@ -228,7 +229,7 @@ pub(crate) fn steps_row(row: &StepRow) -> String {
     let cells = row.found.map(|of| {
         [of.found, of.misplaced, of.too_few, of.too_many].map(|count| percent(count, SERIES)).join(" / ")
     });
-    let sum = |of: fn(&Found) -> u64| row.found.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&KneeCounts) -> u64| row.found.iter().map(of).sum::<u64>();
     format!(
         "| {}, {} % | {} | {} | {} |",
         row.knees,
@@ -249,7 +250,7 @@ pub(crate) fn sixteen_zones(lengths: &[usize]) -> String {
         for noise in ZONE_NOISE {
             let mut counts = [0; 3];
             for seed in SEEDS {
-                let values = zoned(*length, noise / 100.0, seed);
+                let values = zoned_series(*length, noise / 100.0, seed);
                 counts[match zones(&values).len() {
                     16 => 0,
                     1 => 1,
@@ -268,7 +269,7 @@ pub(crate) fn zones_head() -> String {
 }
 
 /// Sixteen zones of equal length, from 100 down to half of it.
-fn zoned(count: usize, variation: f64, seed: u64) -> Vec<f64> {
+fn zoned_series(count: usize, variation: f64, seed: u64) -> Vec<f64> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut noise = Noise::default();
     let level = |index: usize| 100.0 - 50.0 * (index * 16 / count) as f64 / 15.0;

@@ -17,7 +17,7 @@ const TABLES: [fn() -> String; 13] = [
     || tables::coverage(&counts::coverage()),
     || intervals::windows_head() + &intervals::windows_rows(&[10, 20, 50, 200, 1000]),
     intervals::ratios,
-    intervals::counted,
+    intervals::count_table,
     fits::intervals,
     fits::choices,
     || intervals::stopping_head() + &intervals::stopping_rows(&intervals::GOALS),
@@ -37,7 +37,7 @@ const TABLES: [fn() -> String; 13] = [
         knees::steps_head() + &rows.iter().map(|row| knees::steps_row(row) + "\n").collect::<String>()
     },
     steady::table,
-    || stalls::head() + &stalls::Stalling::ALL.map(stalls::rows).concat(),
+    || stalls::head() + &stalls::StallingDrive::ALL.map(stalls::rows).concat(),
 ];
 
 fn main() {

@@ -16,7 +16,7 @@ const KEPT: usize = 32;
 
 /// A drive that answers in 1 ms, at a depth of 1, but for its stalls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stalling {
+pub(crate) struct StallingDrive {
     /// Stalls in a series.
     stalls: u64,
     duration_ms: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Stalling {
     spread: f64,
 }
 
-impl Stalling {
+impl StallingDrive {
     pub(crate) const ALL: [Self; 10] = [
         Self { stalls: 0, duration_ms: 0, depth: 1, spread: 0.5 },
         Self { stalls: 0, duration_ms: 0, depth: 1, spread: 1.5 },
@@ -78,7 +78,7 @@ impl Stalling {
 
 /// What became of stalls.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct StallCounts {
     /// Stalls that some I/O waited for.
     placed: u64,
     /// Those of which some of the stalls found is part.
@@ -94,7 +94,7 @@ pub(crate) struct Found {
     time_found: u64,
 }
 
-impl Found {
+impl StallCounts {
     fn add(&mut self, found: &[Stall], pauses: &[(u64, u64)]) {
         let overlap = |stall: &Stall, (from, to): &(u64, u64)| {
             stall.start_ns < *to && stall.start_ns + stall.duration_ns > *from
@@ -118,8 +118,8 @@ impl Found {
 }
 
 /// What becomes of the stalls when all I/Os are kept, and when the slowest are.
-fn count(stalling: Stalling) -> [Found; 2] {
-    let mut answers = [Found::default(); 2];
+fn count(stalling: StallingDrive) -> [StallCounts; 2] {
+    let mut answers = [StallCounts::default(); 2];
     for seed in SEEDS {
         let (mut waits, pauses) = stalling.series(seed);
         waits.sort_unstable_by_key(|wait| wait.end_ns - wait.start_ns);
@@ -143,8 +143,8 @@ pub(crate) fn head() -> String {
 }
 
 /// The rows of a drive: with all I/Os, and with the slowest only.
-pub(crate) fn rows(stalling: Stalling) -> String {
-    let row = |found: Found, kept: &str| {
+pub(crate) fn rows(stalling: StallingDrive) -> String {
+    let row = |found: StallCounts, kept: &str| {
         let share = |count: u64, of: u64| if of == 0 { "–".to_owned() } else { percent(count, of) };
         format!(
             "| {} | {} ms | {} | σ = {} | {kept} | {} | {} | {} | {:.2} | {} |\n",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use likenew_stats::steady::{ROUNDS, ROUNDS_MAX, Window, steady_at};
+use likenew_stats::steady_state::{ROUNDS, ROUNDS_MAX, Window, steady_at};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -22,12 +22,12 @@ fn rounds(level: impl Fn(usize) -> f64, variation: f64, seed: u64) -> Vec<f64> {
 
 /// When series of this course are called steady: how many by the first window, how many by the last round allowed, and
 /// after how many rounds on average if they are; and by how much the mean of that window misses the level in the end.
-fn called(level: &dyn Fn(usize) -> f64, truth: f64, variation: f64) -> [String; 4] {
+fn call_rates(level: &dyn Fn(usize) -> f64, truth: f64, variation: f64) -> [String; 4] {
     let (mut first, mut all, mut sum, mut excess) = (0, 0, 0, 0.0);
     for seed in SEEDS {
         let series = rounds(level, variation, seed);
         if let Some(at) = steady_at(&series) {
-            let window = Window::of(&series[..at]).expect("a window is full");
+            let window = Window::last(&series[..at]).expect("a window is full");
             (all, sum, excess) = (all + 1, sum + at, excess + window.mean / truth - 1.0);
             first += u64::from(at == ROUNDS);
         }
@@ -44,7 +44,7 @@ pub(crate) fn table() -> String {
     );
     let mut row = |name: &str, level: &dyn Fn(usize) -> f64, truth: Option<f64>| {
         for variation in VARIATIONS {
-            let [first, all, mean, excess] = called(level, truth.unwrap_or(1.0), variation);
+            let [first, all, mean, excess] = call_rates(level, truth.unwrap_or(1.0), variation);
             let excess =
                 if truth.is_some() && excess != "–" { format!("{excess} %") } else { "–".to_owned() };
             writeln!(out, "| {name} | {} % | {first} | {all} | {mean} | {excess} |", variation * 100.0)

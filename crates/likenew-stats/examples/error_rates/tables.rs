@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::counts::{Answers, Coverage, LENGTHS, SERIES, TwoLevelRow};
+use crate::counts::{AnswerCounts, Coverage, LENGTHS, SERIES, TwoLevelRow};
 
-pub(crate) fn one_level(rows: &[(&'static str, [Answers; LENGTHS.len()])]) -> String {
+pub(crate) fn one_level(rows: &[(&'static str, [AnswerCounts; LENGTHS.len()])]) -> String {
     let lengths = LENGTHS.map(|length| format!("n = {length}")).join(" | ");
     let mut out = format!("| one level | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()));
     for (name, answers) in rows {
@@ -35,7 +35,7 @@ pub(crate) fn coverage(rows: &[Coverage]) -> String {
     let mut out = String::from("| interval | values | n | holds the truth |\n|---|---|---|---|\n");
     for row in rows {
         let values = if row.skewed { "lognormal, σ = 0.8" } else { "normal" };
-        writeln!(out, "| {} | {values} | {} | {} % |", row.method, row.length, percent(row.held, SERIES))
+        writeln!(out, "| {} | {values} | {} | {} % |", row.method, row.length, percent(row.coverage, SERIES))
             .expect("a string takes text");
     }
     out

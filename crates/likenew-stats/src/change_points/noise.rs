@@ -13,7 +13,7 @@ const DEVIATIONS_MAX: f64 = 3.0;
 /// The median of the absolute values of a normal distribution, over its standard deviation.
 const NORMAL_MEDIAN: f64 = 0.674_49;
 /// The variance of a normal distribution cut off at three standard deviations, over that of the whole.
-const NORMAL_WITHIN: f64 = 0.973_3;
+const TRUNCATED_NORMAL_VARIANCE: f64 = 0.973_3;
 /// So many differences, for each value of the lag, may be changes of level …
 const CHANGES: f64 = 3.0;
 /// … besides this share of all; when more are large, the series is like that.
@@ -64,7 +64,7 @@ fn spread(values: &[f64], lag: usize) -> f64 {
     let small: Vec<f64> = differences.iter().copied().filter(|of| *of <= DEVIATIONS_MAX * first).collect();
     let few = lag as f64 * (CHANGES + LARGE_SHARE * differences.len() as f64);
     let square = if (differences.len() - small.len()) as f64 <= few {
-        mean_square(&small) / NORMAL_WITHIN
+        mean_square(&small) / TRUNCATED_NORMAL_VARIANCE
     } else {
         mean_square(&differences)
     };

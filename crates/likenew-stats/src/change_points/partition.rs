@@ -41,8 +41,8 @@ pub(super) fn partition(logs: &[f64], sums: &Sums, penalty: f64, least_change: f
     let least = (1.0 + least_change).ln();
     // As a doubt: how much smaller a change is than the least that counts, and how likely chance put a level together.
     let small = |a: &Range<usize>, b: &Range<usize>| least - (sums.mean(a) - sums.mean(b)).abs();
-    let segments = joined(segments, 0.0, small);
-    joined(segments, CHANCE_MAX / logs.len() as f64, |a, b| chance(logs, a, b))
+    let segments = join_segments(segments, 0.0, small);
+    join_segments(segments, CHANCE_MAX / logs.len() as f64, |a, b| chance(logs, a, b))
 }
 
 /// The cheapest way to cut at some of the places into stretches of at least so many places each.
@@ -74,7 +74,7 @@ fn best(places: &[usize], length_min: usize, cost: impl Fn(&Range<usize>) -> f64
 }
 
 /// The stretches with neighbours joined that are in doubt, the most doubtful first, until no doubt is above the limit.
-fn joined(
+fn join_segments(
     mut parts: Vec<Range<usize>>,
     limit: f64,
     doubt: impl Fn(&Range<usize>, &Range<usize>) -> f64,
@@ -118,7 +118,7 @@ mod tests {
     fn the_cheapest_cut_is_found() {
         // Cost: the squares around the mean of 0 0 0 0 9 9 9, and 1 for each stretch.
         let values = [0.0, 0.0, 0.0, 0.0, 9.0, 9.0, 9.0];
-        let sums = Sums::of(&values);
+        let sums = Sums::new(&values);
         let places: Vec<usize> = (0..=values.len()).collect();
         let cost = |range: &Range<usize>| sums.squares_of_level(range) + 1.0;
         assert_eq!(best(&places, 3, cost), [0..4, 4..7]);
@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn the_most_doubtful_are_joined_first() {
         let width = |a: &Range<usize>, b: &Range<usize>| 1.0 / (a.len() + b.len()) as f64;
-        assert_eq!(joined(vec![0..4, 4..5, 5..7, 7..20], 0.2, width), [0..4, 4..7, 7..20]);
-        assert_eq!(joined(Vec::new(), 0.0, width), []);
+        assert_eq!(join_segments(vec![0..4, 4..5, 5..7, 7..20], 0.2, width), [0..4, 4..7, 7..20]);
+        assert_eq!(join_segments(Vec::new(), 0.0, width), []);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn of(logs: &[f64]) -> Self {
+    pub(super) fn new(logs: &[f64]) -> Self {
         let centre = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
         let (mut level, mut curve) = (vec![[0.0; 2]], vec![[0.0; 9]]);
         for (index, (log, smooth)) in logs.iter().zip(running_median(logs)).enumerate() {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn squares_around_a_level_are_those_of_the_stretch() {
         let values = [1.0, 5.0, 2.0, 4.0, 9.0];
-        let sums = Sums::of(&values);
+        let sums = Sums::new(&values);
         // 5, 2, 4 have the mean 11/3 and squares 14/3 around it.
         assert!((sums.squares_of_level(&(1..4)) - 14.0 / 3.0).abs() < 1e-9);
         assert!((sums.mean(&(1..4)) - (11.0 / 3.0 - 4.2)).abs() < 1e-9);
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn a_line_and_a_parabola_are_recognised_wherever_they_lie() {
-        let line = Sums::of(&logs(400, |x| 100.0 - 60.0 * x));
-        let parabola = Sums::of(&logs(400, |x| 100.0 - 60.0 * x * x));
+        let line = Sums::new(&logs(400, |x| 100.0 - 60.0 * x));
+        let parabola = Sums::new(&logs(400, |x| 100.0 - 60.0 * x * x));
         for range in [0..400, 0..40, 100..300, 360..400] {
             assert!(line.squares_of_curves(&range).0 < 1e-9, "{range:?}");
             let (straight, bent) = parabola.squares_of_curves(&range);

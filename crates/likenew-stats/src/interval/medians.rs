@@ -28,7 +28,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
             too_many = middle;
         }
     }
-    enough.map(|left_out| Interval { low: ascending[left_out], high: ascending[values.len() - 1 - left_out] })
+    enough.map(|skips| Interval { low: ascending[skips], high: ascending[values.len() - 1 - skips] })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::summary::{mean, standard_deviation};
 /// When `confidence` is not between 0 and 1, or a value is not a number.
 pub fn ratio_interval(of: &[f64], to: &[f64], confidence: f64) -> Option<Interval> {
     let tail = tail(confidence);
-    let (above, below) = (MeanOf::of(of)?, MeanOf::of(to)?);
+    let (above, below) = (MeanEstimate::from_values(of)?, MeanEstimate::from_values(to)?);
     if below.mean == 0.0 {
         return None;
     }
@@ -45,7 +45,7 @@ pub fn ratio_interval(of: &[f64], to: &[f64], confidence: f64) -> Option<Interva
 }
 
 /// A mean and how far it can be trusted.
-struct MeanOf {
+struct MeanEstimate {
     mean: f64,
     /// Variance of the mean.
     variance: f64,
@@ -53,8 +53,8 @@ struct MeanOf {
     freedom: f64,
 }
 
-impl MeanOf {
-    fn of(values: &[f64]) -> Option<Self> {
+impl MeanEstimate {
+    fn from_values(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let variance = standard_deviation(values)?.powi(2) / count;
         Some(Self { mean: mean(values)?, variance, freedom: count - 1.0 })

@@ -9,31 +9,31 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::{Parse, is_header};
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 
 /// Reads Alibaba's format.
 #[derive(Default)]
 pub(crate) struct Alibaba {
-    has_begun: bool,
+    has_started: bool,
 }
 
 impl Parse for Alibaba {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
-        if !std::mem::replace(&mut self.has_begun, true) && is_header(line) {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        if !std::mem::replace(&mut self.has_started, true) && is_header(line) {
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
         cursor.number("the number of a device")?;
-        let volume = cursor.since(0);
+        let volume = cursor.slice_from(0);
         cursor.comma()?;
-        let flaw = cursor.flaw("R or W");
+        let line_error = cursor.line_error("R or W");
         let op = match cursor.until(b',') {
             b"R" => Op::Read,
             b"W" => Op::Write,
-            _ => return Err(flaw),
+            _ => return Err(line_error),
         };
         cursor.comma()?;
         let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
@@ -43,9 +43,9 @@ impl Parse for Alibaba {
         let length = cursor.number("a length in bytes")?;
         cursor.comma()?;
         columns.at = cursor.at();
-        let at = Nanos(cursor.scaled(1_000, "a time in microseconds")?);
+        let at = Nanos(cursor.scale(1_000, "a time in microseconds")?);
         cursor.end()?;
-        if !intake.volumes.takes(volume)? {
+        if !intake.volumes.selects(volume)? {
             return Ok(());
         }
         intake.put(TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)

@@ -8,11 +8,11 @@ use likenew_core::units::Nanos;
 use rustc_hash::FxHashSet;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
-use crate::formats::event::{Event, Happens};
+use crate::formats::event::{Event, EventKind};
 use crate::formats::request::range;
-use crate::formats::{LOST, Parse};
+use crate::formats::{LOST_EVENTS_NOTE, Parse};
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 
 /// Reads blkparse's output.
 pub(crate) struct Blkparse {
@@ -51,30 +51,30 @@ impl Blkparse {
         Self { queued, has_ended: false }
     }
 
-    fn happens(&self, row: &Row<'_>) -> Result<Option<Happens>, Flaw> {
+    fn kind(&self, row: &Row<'_>) -> Result<Option<EventKind>, LineError> {
         let takes_queued = !self.queued.is_empty() && self.queued.contains(row.device);
         Ok(match row.action {
             b"D" if takes_queued => {
-                return Err(Flaw::Whole(
+                return Err(LineError::Line(
                     "it is the first D row of its device, whose Q rows were taken so far: cut the trace before it".into(),
                 ));
             }
-            b"D" => Some(Happens::Issue),
-            b"Q" if takes_queued => Some(Happens::Issue),
-            b"C" => Some(Happens::Complete),
-            b"R" if !takes_queued => Some(Happens::TakenBack),
+            b"D" => Some(EventKind::Issue),
+            b"Q" if takes_queued => Some(EventKind::Issue),
+            b"C" => Some(EventKind::Complete),
+            b"R" if !takes_queued => Some(EventKind::Requeued),
             _ => None,
         })
     }
 }
 
 impl Parse for Blkparse {
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if line[0] == b'#' {
             return Ok(());
         }
         if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
-            intake.notes.count(LOST);
+            intake.notes.count(LOST_EVENTS_NOTE);
             return Ok(());
         }
         if line.starts_with(b"CPU") || line.starts_with(b"Total (") {
@@ -83,13 +83,16 @@ impl Parse for Blkparse {
         let mut cursor = Cursor::new(line);
         if self.has_ended {
             let is_row = row(&mut cursor).is_ok();
-            return if is_row { Err(Flaw::at(0, "nothing behind blkparse's summary")) } else { Ok(()) };
+            return if is_row { Err(LineError::at(0, "nothing behind blkparse's summary")) } else { Ok(()) };
         }
         let Some(row) = row(&mut cursor)? else { return Ok(()) };
         if !row.action.iter().all(u8::is_ascii_alphabetic) || row.action.is_empty() {
-            return Err(Flaw::at(row.letters_at, "an action such as D or C, and the letters of a request"));
+            return Err(LineError::at(
+                row.letters_at,
+                "an action such as D or C, and the letters of a request",
+            ));
         }
-        let Some(happens) = self.happens(&row)? else { return Ok(()) };
+        let Some(kind) = self.kind(&row)? else { return Ok(()) };
         let mut columns = Columns { at: row.at_column, ..Columns::default() };
         if cursor.rest().trim_ascii_start().starts_with(b"(") || is_command(cursor.rest()) {
             intake.notes.count("commands of drivers were passed over");
@@ -97,7 +100,7 @@ impl Parse for Blkparse {
         }
         let range = range(&mut cursor, &mut columns)?;
         let Row { device, at, letters, letters_at, .. } = row;
-        Event { at, happens, device, letters, letters_at, range, columns }.hand_to(intake)
+        Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
     }
 }
 
@@ -112,13 +115,13 @@ fn is_command(rest: &[u8]) -> bool {
 }
 
 /// The fields up to the letters, or none where the row is a message.
-fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Option<Row<'l>>, Flaw> {
+fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Option<Row<'l>>, LineError> {
     cursor.skip_blanks();
     let from = cursor.at();
     cursor.number("a device such as 8,0")?;
     cursor.pass(b',', "a device such as 8,0")?;
     cursor.number("a device such as 8,0")?;
-    let device = cursor.since(from);
+    let device = cursor.slice_from(from);
     cursor.blanks("a processor")?;
     cursor.number("a processor")?;
     cursor.blanks("a sequence or a time in seconds")?;

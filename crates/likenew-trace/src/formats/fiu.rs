@@ -9,13 +9,13 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::{Parse, SECTOR};
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 use crate::volumes::Spelling;
 
 /// The volume is `6 0` in the file and `6,0` elsewhere.
-pub(crate) const VOLUME: Spelling = Spelling { file: b' ', spoken: b',' };
+pub(crate) const VOLUME: Spelling = Spelling { file: b' ', display_name: b',' };
 
 const BLANK: &str = "a blank";
 
@@ -28,7 +28,7 @@ pub(crate) struct Fiu;
 
 impl Parse for Fiu {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
         let at = Nanos(cursor.number("a time in nanoseconds")?);
@@ -36,32 +36,34 @@ impl Parse for Fiu {
         cursor.word();
         cursor.blanks(BLANK)?;
         let process = process(cursor.rest()).ok_or_else(|| {
-            cursor.flaw("a process, an address, a size, R or W, a major and a minor number and an MD5 sum")
+            cursor.line_error(
+                "a process, an address, a size, R or W, a major and a minor number and an MD5 sum",
+            )
         })?;
         cursor.skip(process.len());
         cursor.blanks(BLANK)?;
         columns.offset = cursor.at();
-        let offset = cursor.scaled(SECTOR, "an address in sectors")?;
+        let offset = cursor.scale(SECTOR, "an address in sectors")?;
         cursor.blanks(BLANK)?;
         columns.length = cursor.at();
-        let length = cursor.scaled(SECTOR, "a size in sectors")?;
+        let length = cursor.scale(SECTOR, "a size in sectors")?;
         cursor.blanks(BLANK)?;
-        let flaw = cursor.flaw("R or W");
+        let line_error = cursor.line_error("R or W");
         let op = match cursor.word() {
             b"R" => Op::Read,
             b"W" => Op::Write,
-            _ => return Err(flaw),
+            _ => return Err(line_error),
         };
         cursor.blanks(BLANK)?;
         let volume = cursor.at();
         cursor.number("a major number")?;
         cursor.blanks(BLANK)?;
         cursor.number("a minor number")?;
-        let volume = cursor.since(volume);
+        let volume = cursor.slice_from(volume);
         cursor.blanks(BLANK)?;
         cursor.word();
         cursor.end()?;
-        if !intake.volumes.takes(volume)? {
+        if !intake.volumes.selects(volume)? {
             return Ok(());
         }
         let application = intake.applications.index(process);

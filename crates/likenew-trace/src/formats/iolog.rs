@@ -9,9 +9,9 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::Parse;
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 
 const MICROSECOND_NS: u64 = 1_000;
 
@@ -25,23 +25,24 @@ pub(crate) struct Iolog {
 }
 
 impl Parse for Iolog {
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         let Some(version) = self.version else {
             self.version = match line.trim_ascii_end() {
                 b"fio version 2 iolog" => Some(2),
                 b"fio version 3 iolog" => Some(3),
-                _ => return Err(Flaw::at(0, "\"fio version 2 iolog\" or \"fio version 3 iolog\"")),
+                _ => return Err(LineError::at(0, "\"fio version 2 iolog\" or \"fio version 3 iolog\"")),
             };
             return Ok(());
         };
         let mut cursor = Cursor::new(line);
         if version == 3 {
-            self.now = Nanos(cursor.scaled(MICROSECOND_NS, "a time in microseconds")?);
+            self.now = Nanos(cursor.scale(MICROSECOND_NS, "a time in microseconds")?);
             cursor.blanks("a blank")?;
         }
         let file = cursor.word();
         cursor.blanks("an action")?;
-        let flaw = cursor.flaw("add, open, close, read, write, sync, datasync, trim or, in version 2, wait");
+        let line_error =
+            cursor.line_error("add, open, close, read, write, sync, datasync, trim or, in version 2, wait");
         let op = match cursor.word() {
             b"add" | b"open" | b"close" => return cursor.end(),
             b"read" => Op::Read,
@@ -49,20 +50,20 @@ impl Parse for Iolog {
             b"trim" => Op::Trim,
             b"sync" | b"datasync" | b"sync_file_range" => Op::Flush,
             b"wait" if version == 2 => return self.wait(&mut cursor),
-            _ => return Err(flaw),
+            _ => return Err(line_error),
         };
         let (offset, length, columns) = match (op, cursor.rest().trim_ascii().is_empty()) {
             (Op::Flush, true) => (0, 0, Columns::default()),
             _ => range(&mut cursor)?,
         };
         cursor.end()?;
-        if !intake.volumes.takes(file)? {
+        if !intake.volumes.selects(file)? {
             return Ok(());
         }
         intake.put(TraceIo { at: self.now, op, offset, length, latency: None, application: 0 }, columns)
     }
 
-    fn end(&mut self, intake: &mut Intake) -> Result<(), Flaw> {
+    fn end(&mut self, intake: &mut Intake) -> Result<(), LineError> {
         if self.version == Some(2) && !self.has_waited {
             intake.notes.say("the file says nothing of time: all its I/Os leave at once");
         }
@@ -71,12 +72,12 @@ impl Parse for Iolog {
 }
 
 impl Iolog {
-    fn wait(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Flaw> {
+    fn wait(&mut self, cursor: &mut Cursor<'_>) -> Result<(), LineError> {
         cursor.blanks("a wait in microseconds")?;
         let expected = "a wait in microseconds";
-        let flaw = cursor.flaw(expected);
-        let wait = cursor.scaled(MICROSECOND_NS, expected)?;
-        self.now = Nanos(self.now.0.checked_add(wait).ok_or(flaw)?);
+        let line_error = cursor.line_error(expected);
+        let wait = cursor.scale(MICROSECOND_NS, expected)?;
+        self.now = Nanos(self.now.0.checked_add(wait).ok_or(line_error)?);
         self.has_waited = true;
         // fio reads four words, so that files have a length here, too.
         if !cursor.rest().trim_ascii().is_empty() {
@@ -87,7 +88,7 @@ impl Iolog {
     }
 }
 
-fn range(cursor: &mut Cursor<'_>) -> Result<(u64, u64, Columns), Flaw> {
+fn range(cursor: &mut Cursor<'_>) -> Result<(u64, u64, Columns), LineError> {
     let mut columns = Columns::default();
     cursor.blanks("an offset in bytes")?;
     columns.offset = cursor.at();

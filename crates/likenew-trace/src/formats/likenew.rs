@@ -7,10 +7,10 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::Parse;
 use crate::head::TraceHead;
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 
 /// How every trace begins: what it is, and the version of its form.
 pub(crate) const FIRST_LINE: &str = "# likenew trace 1";
@@ -25,7 +25,7 @@ pub(crate) const END: &str = "end";
 #[derive(Default)]
 pub(crate) struct Likenew {
     head: TraceHead,
-    has_begun: bool,
+    has_started: bool,
     has_columns: bool,
     records: u64,
     /// What the last line counts.
@@ -38,16 +38,16 @@ impl Parse for Likenew {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if self.has_columns && line[0] != b'#' {
             return self.record(line, intake);
         }
         self.head_line(line, intake)
     }
 
-    fn end(&mut self, intake: &mut Intake) -> Result<(), Flaw> {
+    fn end(&mut self, intake: &mut Intake) -> Result<(), LineError> {
         match self.end {
-            Some(count) if count != self.records => Err(Flaw::Whole(format!(
+            Some(count) if count != self.records => Err(LineError::Line(format!(
                 "the trace says here that it has {count} records, and {} were found: the file was changed",
                 self.records
             ))),
@@ -68,7 +68,7 @@ impl Parse for Likenew {
 
 impl Likenew {
     #[inline]
-    fn record(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+    fn record(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
         let at = Nanos(cursor.number("a time in nanoseconds")?);
@@ -89,59 +89,59 @@ impl Likenew {
         cursor.comma()?;
         let application = intake.applications.index(&application(&mut cursor)?);
         if self.end.is_some() {
-            return Err(Flaw::at(0, "nothing after the end mark"));
+            return Err(LineError::at(0, "nothing after the end mark"));
         }
         self.records += 1;
         intake.put(TraceIo { at, op, offset, length, latency, application }, columns)
     }
 
-    fn head_line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
-        if !self.has_begun {
+    fn head_line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        if !self.has_started {
             if line != FIRST_LINE.as_bytes() {
-                return Err(Flaw::at(0, format!("\"{FIRST_LINE}\"")));
+                return Err(LineError::at(0, format!("\"{FIRST_LINE}\"")));
             }
-            self.has_begun = true;
+            self.has_started = true;
             return Ok(());
         }
         let Some(pair) = line.strip_prefix(b"# ") else {
             if line != COLUMNS.as_bytes() || self.has_columns {
-                return Err(Flaw::at(0, format!("\"# key: value\" or \"{COLUMNS}\"")));
+                return Err(LineError::at(0, format!("\"# key: value\" or \"{COLUMNS}\"")));
             }
             self.has_columns = true;
             return Ok(());
         };
         let key = pair.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')).count();
         let value = pair[key..].strip_prefix(b": ").filter(|_| key > 0);
-        let value = value.ok_or(Flaw::at(2, "a key of small letters, a colon, a blank and a value"))?;
+        let value = value.ok_or(LineError::at(2, "a key of small letters, a colon, a blank and a value"))?;
         let (key, value) = (String::from_utf8_lossy(&pair[..key]), String::from_utf8_lossy(value));
         if key == END {
-            self.end = Some(value.parse().map_err(|_| Flaw::at(7, "a count of records"))?);
+            self.end = Some(value.parse().map_err(|_| LineError::at(7, "a count of records"))?);
             return Ok(());
         }
-        self.head.set(&key, &value).map_err(|expected| Flaw::at(4 + key.len(), expected))?;
+        self.head.set(&key, &value).map_err(|expected| LineError::at(4 + key.len(), expected))?;
         intake.capacity = self.head.capacity;
         Ok(())
     }
 }
 
-fn op(cursor: &mut Cursor<'_>) -> Result<Op, Flaw> {
-    let flaw = cursor.flaw("read, write, trim or flush");
+fn op(cursor: &mut Cursor<'_>) -> Result<Op, LineError> {
+    let line_error = cursor.line_error("read, write, trim or flush");
     match cursor.until(b',') {
         b"read" => Ok(Op::Read),
         b"write" => Ok(Op::Write),
         b"trim" => Ok(Op::Trim),
         b"flush" => Ok(Op::Flush),
-        _ => Err(flaw),
+        _ => Err(line_error),
     }
 }
 
 /// The last field: as it is, or in quotes of which those inside are doubled.
-fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, Flaw> {
+fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> {
     let rest = cursor.rest();
     let [b'"', quoted @ ..] = rest else {
         return match memchr::memchr2(b',', b'"', rest) {
             None => Ok(rest.into()),
-            Some(at) => Err(Flaw::at(cursor.at() + at, "the end of the line, or a name in quotes")),
+            Some(at) => Err(LineError::at(cursor.at() + at, "the end of the line, or a name in quotes")),
         };
     };
     let mut name = Vec::with_capacity(quoted.len());
@@ -153,9 +153,9 @@ fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, Flaw> {
                 bytes.next();
                 name.push(b'"');
             }
-            (b'"', _) => return Err(Flaw::at(cursor.at() + at + 2, "the end of the line")),
+            (b'"', _) => return Err(LineError::at(cursor.at() + at + 2, "the end of the line")),
             _ => name.push(*byte),
         }
     }
-    Err(Flaw::at(cursor.at(), "a name whose quote ends on its line"))
+    Err(LineError::at(cursor.at(), "a name whose quote ends on its line"))
 }

@@ -9,43 +9,43 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::{Parse, is_header};
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 use crate::volumes::Spelling;
 
 /// The volume is host and disk: `src1,2` in the file, `src1_2` in the names of the files.
-pub(crate) const VOLUME: Spelling = Spelling { file: b',', spoken: b'_' };
+pub(crate) const VOLUME: Spelling = Spelling { file: b',', display_name: b'_' };
 
 const TICK_NS: u64 = 100;
 
 /// Reads MSR Cambridge's format.
 #[derive(Default)]
 pub(crate) struct Msr {
-    has_begun: bool,
+    has_started: bool,
 }
 
 impl Parse for Msr {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
-        if !std::mem::replace(&mut self.has_begun, true) && is_header(line) {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        if !std::mem::replace(&mut self.has_started, true) && is_header(line) {
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
-        let at = Nanos(cursor.scaled(TICK_NS, "a Windows file time")?);
+        let at = Nanos(cursor.scale(TICK_NS, "a Windows file time")?);
         cursor.comma()?;
         let volume = cursor.at();
         cursor.until(b',');
         cursor.comma()?;
         cursor.number("the number of a disk")?;
-        let volume = cursor.since(volume);
+        let volume = cursor.slice_from(volume);
         cursor.comma()?;
-        let flaw = cursor.flaw("Read or Write");
+        let line_error = cursor.line_error("Read or Write");
         let op = match cursor.until(b',') {
             b"Read" => Op::Read,
             b"Write" => Op::Write,
-            _ => return Err(flaw),
+            _ => return Err(line_error),
         };
         cursor.comma()?;
         columns.offset = cursor.at();
@@ -55,9 +55,9 @@ impl Parse for Msr {
         let length = cursor.number("a size in bytes")?;
         cursor.comma()?;
         columns.latency = cursor.at();
-        let latency = Some(Nanos(cursor.scaled(TICK_NS, "a response time in units of 100 ns")?));
+        let latency = Some(Nanos(cursor.scale(TICK_NS, "a response time in units of 100 ns")?));
         cursor.end()?;
-        if !intake.volumes.takes(volume)? {
+        if !intake.volumes.selects(volume)? {
             return Ok(());
         }
         intake.put(TraceIo { at, op, offset, length, latency, application: 0 }, columns)

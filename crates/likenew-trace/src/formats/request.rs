@@ -1,9 +1,9 @@
 //! The end of a line about a request of Linux's block layer: `SECTOR + COUNT … [COMM]`.
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::SECTOR;
 use crate::intake::Columns;
+use crate::line_error::LineError;
 
 /// The range of a request and what stands in its brackets.
 pub(crate) struct Range<'l> {
@@ -14,7 +14,7 @@ pub(crate) struct Range<'l> {
 }
 
 /// Reads `SECTOR + COUNT (…) … [BRACKET]`. A request without blocks has `SECTOR [BRACKET]` or the bracket alone.
-pub(crate) fn range<'l>(cursor: &mut Cursor<'l>, columns: &mut Columns) -> Result<Range<'l>, Flaw> {
+pub(crate) fn range<'l>(cursor: &mut Cursor<'l>, columns: &mut Columns) -> Result<Range<'l>, LineError> {
     cursor.skip_blanks();
     columns.offset = cursor.at();
     let (mut sector, mut sectors) = (0, 0);
@@ -32,19 +32,19 @@ pub(crate) fn range<'l>(cursor: &mut Cursor<'l>, columns: &mut Columns) -> Resul
 
 impl Range<'_> {
     /// First byte and length.
-    pub(crate) fn bytes(&self, columns: Columns) -> Result<(u64, u64), Flaw> {
+    pub(crate) fn bytes(&self, columns: Columns) -> Result<(u64, u64), LineError> {
         if self.sectors == 0 {
             return Ok((0, 0));
         }
         let offset =
-            self.sector.checked_mul(SECTOR).ok_or(Flaw::at(columns.offset, "a sector within 1 EiB"))?;
+            self.sector.checked_mul(SECTOR).ok_or(LineError::at(columns.offset, "a sector within 1 EiB"))?;
         let length = self.sectors.checked_mul(SECTOR);
-        Ok((offset, length.ok_or(Flaw::at(columns.length, "a count of sectors within 1 EiB"))?))
+        Ok((offset, length.ok_or(LineError::at(columns.length, "a count of sectors within 1 EiB"))?))
     }
 }
 
 /// What stands between the first bracket that opens and the last that closes.
-fn bracket<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], Flaw> {
+fn bracket<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
     let rest = cursor.rest();
     let from = memchr::memchr(b'[', rest);
     let to = memchr::memrchr(b']', rest);
@@ -52,6 +52,6 @@ fn bracket<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], Flaw> {
         (Some(from), Some(to)) if from < to && rest[to + 1..].trim_ascii().is_empty() => {
             Ok(&rest[from + 1..to])
         }
-        _ => Err(cursor.flaw("a program or an error in brackets, and the end of the line")),
+        _ => Err(cursor.line_error("a program or an error in brackets, and the end of the line")),
     }
 }

@@ -7,7 +7,7 @@ use likenew_core::io::Op;
 
 /// What a request moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moves {
+pub(crate) enum Payload {
     /// Blocks, or what was written before it.
     Io(Op),
     /// Nothing that a trace holds: commands of drivers, zones.
@@ -15,21 +15,21 @@ pub(crate) enum Moves {
 }
 
 /// What these letters mean, or none where they are no such letters.
-pub(crate) fn moves(letters: &[u8], sectors: u64) -> Option<Moves> {
+pub(crate) fn payload(letters: &[u8], sectors: u64) -> Option<Payload> {
     if letters.is_empty() || !letters.iter().all(|letter| b"RWDEFNZASMUVBP".contains(letter)) {
         return None;
     }
     let flushes = letters[0] == b'F';
     let operation = letters.get(usize::from(flushes)).copied();
     Some(match operation {
-        _ if flushes && sectors == 0 => Moves::Io(Op::Flush),
-        _ if sectors == 0 => Moves::Nothing,
-        Some(b'R') => Moves::Io(Op::Read),
-        Some(b'W') => Moves::Io(Op::Write),
-        Some(b'D') => Moves::Io(Op::Trim),
+        _ if flushes && sectors == 0 => Payload::Io(Op::Flush),
+        _ if sectors == 0 => Payload::Nothing,
+        Some(b'R') => Payload::Io(Op::Read),
+        Some(b'W') => Payload::Io(Op::Write),
+        Some(b'D') => Payload::Io(Op::Trim),
         // Appending to a zone.
-        Some(b'Z') if letters.get(1) == Some(&b'A') => Moves::Io(Op::Write),
-        _ => Moves::Nothing,
+        Some(b'Z') if letters.get(1) == Some(&b'A') => Payload::Io(Op::Write),
+        _ => Payload::Nothing,
     })
 }
 
@@ -55,10 +55,10 @@ mod tests {
             ("N", 0, None),
             ("R", 0, None),
         ] {
-            let expected = op.map_or(Moves::Nothing, Moves::Io);
-            assert_eq!(moves(letters.as_bytes(), sectors), Some(expected), "{letters} {sectors}");
+            let expected = op.map_or(Payload::Nothing, Payload::Io);
+            assert_eq!(payload(letters.as_bytes(), sectors), Some(expected), "{letters} {sectors}");
         }
-        assert_eq!(moves(b"xyz", 8), None);
-        assert_eq!(moves(b"", 8), None);
+        assert_eq!(payload(b"xyz", 8), None);
+        assert_eq!(payload(b"", 8), None);
     }
 }

@@ -10,9 +10,9 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::{Parse, is_header};
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 
 /// Reads the format of SYSTOR '17.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Systor;
 
 impl Parse for Systor {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         // Files that were joined have one each.
         if is_header(line) {
             return Ok(());
@@ -35,12 +35,12 @@ impl Parse for Systor {
             _ => Some(Nanos(cursor.seconds("a response time in seconds, or nothing")?)),
         };
         cursor.comma()?;
-        let flaw = cursor.flaw("R, W or nothing");
+        let line_error = cursor.line_error("R, W or nothing");
         let op = match cursor.until(b',') {
             b"R" => Some(Op::Read),
             b"W" => Some(Op::Write),
             b"" => None,
-            _ => return Err(flaw),
+            _ => return Err(line_error),
         };
         cursor.comma()?;
         let volume = cursor.until(b',');
@@ -55,7 +55,7 @@ impl Parse for Systor {
         columns.length = cursor.at();
         let length = cursor.number("a size in bytes")?;
         cursor.end()?;
-        if !intake.volumes.takes(volume)? {
+        if !intake.volumes.selects(volume)? {
             return Ok(());
         }
         intake.put(TraceIo { at, op, offset, length, latency, application: 0 }, columns)

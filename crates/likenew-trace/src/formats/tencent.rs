@@ -9,20 +9,20 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
 use crate::formats::{Parse, SECTOR, is_header};
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 
 /// Reads Tencent's format.
 #[derive(Default)]
 pub(crate) struct Tencent {
-    has_begun: bool,
+    has_started: bool,
 }
 
 impl Parse for Tencent {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
-        if !std::mem::replace(&mut self.has_begun, true) {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        if !std::mem::replace(&mut self.has_started, true) {
             intake.notes.say("times are whole seconds: I/Os of one second leave at once");
             if is_header(line) {
                 return Ok(());
@@ -30,26 +30,26 @@ impl Parse for Tencent {
         }
         let mut cursor = Cursor::new(line);
         let mut columns = Columns::default();
-        let at = Nanos(cursor.scaled(1_000_000_000, "a time in seconds")?);
+        let at = Nanos(cursor.scale(1_000_000_000, "a time in seconds")?);
         cursor.comma()?;
         columns.offset = cursor.at();
-        let offset = cursor.scaled(SECTOR, "an offset in sectors")?;
+        let offset = cursor.scale(SECTOR, "an offset in sectors")?;
         cursor.comma()?;
         columns.length = cursor.at();
-        let length = cursor.scaled(SECTOR, "a size in sectors")?;
+        let length = cursor.scale(SECTOR, "a size in sectors")?;
         cursor.comma()?;
-        let flaw = cursor.flaw("0 for a read or 1 for a write");
+        let line_error = cursor.line_error("0 for a read or 1 for a write");
         let op = match cursor.until(b',') {
             b"0" => Op::Read,
             b"1" => Op::Write,
-            _ => return Err(flaw),
+            _ => return Err(line_error),
         };
         cursor.comma()?;
         let volume = cursor.at();
         cursor.number("the number of a volume")?;
-        let volume = cursor.since(volume);
+        let volume = cursor.slice_from(volume);
         cursor.end()?;
-        if !intake.volumes.takes(volume)? {
+        if !intake.volumes.selects(volume)? {
             return Ok(());
         }
         intake.put(TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)

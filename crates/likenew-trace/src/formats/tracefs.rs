@@ -8,11 +8,11 @@
 use likenew_core::units::Nanos;
 
 use crate::cursor::Cursor;
-use crate::flaw::Flaw;
-use crate::formats::event::{Event, Happens};
+use crate::formats::event::{Event, EventKind};
 use crate::formats::request::range;
-use crate::formats::{LOST, Parse};
+use crate::formats::{LOST_EVENTS_NOTE, Parse};
 use crate::intake::{Columns, Intake};
+use crate::line_error::LineError;
 
 const EVENT: &str = "an event of the block layer such as block_rq_issue, or of the blk tracer";
 
@@ -21,12 +21,12 @@ const EVENT: &str = "an event of the block layer such as block_rq_issue, or of t
 pub(crate) struct Tracefs;
 
 impl Parse for Tracefs {
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Flaw> {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if line[0] == b'#' || line.starts_with(b"cpus=") || line.trim_ascii().is_empty() {
             return Ok(());
         }
         if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
-            intake.notes.count(LOST);
+            intake.notes.count(LOST_EVENTS_NOTE);
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
@@ -36,23 +36,23 @@ impl Parse for Tracefs {
         if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             return blk_tracer(cursor, at, columns, intake);
         }
-        let flaw = cursor.flaw(EVENT);
+        let line_error = cursor.line_error(EVENT);
         let name = cursor.until(b':');
         if cursor.rest().is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         {
-            return Err(flaw);
+            return Err(line_error);
         }
         cursor.skip(1);
-        let happens = match name {
-            b"block_rq_issue" => Happens::Issue,
-            b"block_rq_complete" => Happens::Complete,
-            b"block_rq_requeue" => Happens::TakenBack,
+        let kind = match name {
+            b"block_rq_issue" => EventKind::Issue,
+            b"block_rq_complete" => EventKind::Complete,
+            b"block_rq_requeue" => EventKind::Requeued,
             _ => {
                 intake.notes.count("lines of other events were passed over");
                 return Ok(());
             }
         };
-        event(cursor, at, happens, columns, intake)
+        event(cursor, at, kind, columns, intake)
     }
 }
 
@@ -60,17 +60,17 @@ impl Parse for Tracefs {
 fn event(
     mut cursor: Cursor<'_>,
     at: Nanos,
-    happens: Happens,
+    kind: EventKind,
     mut columns: Columns,
     intake: &mut Intake,
-) -> Result<(), Flaw> {
+) -> Result<(), LineError> {
     cursor.skip_blanks();
     let device = device(&mut cursor)?;
     cursor.blanks("the letters of a request")?;
     let letters_at = cursor.at();
     let letters = cursor.word();
     cursor.blanks("bytes or a command in parentheses")?;
-    if happens == Happens::Issue {
+    if kind == EventKind::Issue {
         cursor.number("bytes")?;
         cursor.blanks("a command in parentheses")?;
     }
@@ -78,7 +78,7 @@ fn event(
     cursor.until(b')');
     cursor.pass(b')', "a command in parentheses")?;
     let range = range(&mut cursor, &mut columns)?;
-    Event { at, happens, device, letters, letters_at, range, columns }.hand_to(intake)
+    Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
 }
 
 /// `DEVICE ACTION RWBS SECTOR + COUNT [PROGRAM]`
@@ -87,34 +87,34 @@ fn blk_tracer(
     at: Nanos,
     mut columns: Columns,
     intake: &mut Intake,
-) -> Result<(), Flaw> {
+) -> Result<(), LineError> {
     let device = device(&mut cursor)?;
     cursor.blanks("an action such as D or C")?;
-    let flaw = cursor.flaw("an action such as D or C");
-    let happens = match cursor.word() {
-        b"D" => Happens::Issue,
-        b"C" => Happens::Complete,
-        b"R" => Happens::TakenBack,
+    let line_error = cursor.line_error("an action such as D or C");
+    let kind = match cursor.word() {
+        b"D" => EventKind::Issue,
+        b"C" => EventKind::Complete,
+        b"R" => EventKind::Requeued,
         [b'A'..=b'Z' | b'm', ..] => return Ok(()),
-        _ => return Err(flaw),
+        _ => return Err(line_error),
     };
     cursor.blanks("the letters of a request")?;
     let letters_at = cursor.at();
     let letters = cursor.word();
     let range = range(&mut cursor, &mut columns)?;
-    Event { at, happens, device, letters, letters_at, range, columns }.hand_to(intake)
+    Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
 }
 
-fn device<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], Flaw> {
+fn device<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
     let from = cursor.at();
     cursor.number("a device such as 8,0")?;
     cursor.pass(b',', "a device such as 8,0")?;
     cursor.number("a device such as 8,0")?;
-    Ok(cursor.since(from))
+    Ok(cursor.slice_from(from))
 }
 
 /// Goes behind `SECONDS: `, wherever it stands: names of programs may hold anything, even colons.
-fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), Flaw> {
+fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), LineError> {
     let line = cursor.rest();
     for colon in memchr::memchr_iter(b':', line) {
         let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -131,5 +131,5 @@ fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), Flaw> {
             return Ok((Nanos(at), from));
         }
     }
-    Err(cursor.flaw("a program, a processor and a time in seconds before a colon"))
+    Err(cursor.line_error("a program, a processor and a time in seconds before a colon"))
 }

@@ -4,14 +4,14 @@ use likenew_core::units::Nanos;
 
 /// The union of spans that come in the order of their beginnings, and their sum.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Busy {
+pub(super) struct BusySpans {
     time: Nanos,
     waiting: Nanos,
     /// Where the latest of them ends.
     until: Nanos,
 }
 
-impl Busy {
+impl BusySpans {
     pub(super) fn put(&mut self, at: Nanos, latency: Nanos) {
         let end = at + latency;
         self.time += end.since(at.max(self.until));

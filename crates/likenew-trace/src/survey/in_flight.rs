@@ -12,7 +12,7 @@ const COUNTED_MAX: usize = 1 << 16;
 #[derive(Default)]
 pub(super) struct InFlight {
     ends: BinaryHeap<Reverse<Nanos>>,
-    most: usize,
+    max: usize,
 }
 
 impl InFlight {
@@ -23,10 +23,10 @@ impl InFlight {
         if self.ends.len() < COUNTED_MAX {
             self.ends.push(Reverse(at + latency));
         }
-        self.most = self.most.max(self.ends.len());
+        self.max = self.max.max(self.ends.len());
     }
 
-    pub(super) fn most(&self) -> usize {
-        self.most
+    pub(super) fn max(&self) -> usize {
+        self.max
     }
 }

@@ -4,20 +4,20 @@ use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
 
 /// So many ends are remembered: as many programs may read or write side by side.
-const REMEMBERED: usize = 16;
+const STREAMS_TRACKED: usize = 16;
 
 /// The latest ends of reads and of writes.
 #[derive(Default)]
 pub(super) struct Sequence {
     reads: Ends,
     writes: Ends,
-    going_on: u64,
+    continuing: u64,
     all: u64,
 }
 
 #[derive(Default)]
 struct Ends {
-    ends: [u64; REMEMBERED],
+    ends: [u64; STREAMS_TRACKED],
     next: usize,
 }
 
@@ -27,18 +27,18 @@ impl Sequence {
         let ends = if io.op == Op::Read { &mut self.reads } else { &mut self.writes };
         self.all += 1;
         // Nothing ends at 0, so an end that is not there yet matches no beginning but that of the drive.
-        let going_on = ends.ends.iter().position(|end| *end == io.offset && *end > 0);
-        let place = going_on.unwrap_or(ends.next);
-        if going_on.is_some() {
-            self.going_on += 1;
+        let continuing = ends.ends.iter().position(|end| *end == io.offset && *end > 0);
+        let place = continuing.unwrap_or(ends.next);
+        if continuing.is_some() {
+            self.continuing += 1;
         } else {
-            ends.next = (ends.next + 1) % REMEMBERED;
+            ends.next = (ends.next + 1) % STREAMS_TRACKED;
         }
         ends.ends[place] = io.offset.saturating_add(io.length);
     }
 
     /// Of all, 0 to 1.
     pub(super) fn share(&self) -> f64 {
-        if self.all == 0 { 0.0 } else { self.going_on as f64 / self.all as f64 }
+        if self.all == 0 { 0.0 } else { self.continuing as f64 / self.all as f64 }
     }
 }

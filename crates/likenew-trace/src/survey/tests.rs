@@ -40,9 +40,9 @@ fn figures_are_those_counted_by_hand() {
     assert_eq!(survey.write, Amount { ios: 2, bytes: 12_288 });
     assert_eq!(survey.trim, Amount { ios: 1, bytes: 1 << 22 });
     assert_eq!(survey.flush, Amount { ios: 1, bytes: 0 });
-    let recorded = survey.recorded.unwrap();
-    assert_eq!((recorded.ios, recorded.busy_ns, recorded.waiting_ns), (5, Nanos(190), Nanos(250)));
-    assert_eq!((recorded.depth_max, recorded.depth_mean), (3, 250.0 / 190.0));
+    let latency = survey.latency.unwrap();
+    assert_eq!((latency.ios, latency.busy_ns, latency.waiting_ns), (5, Nanos(190), Nanos(250)));
+    assert_eq!((latency.depth_max, latency.depth_mean), (3, 250.0 / 190.0));
     let shares: Vec<_> = survey
         .applications
         .iter()
@@ -94,7 +94,7 @@ fn of_many_applications_the_rest_is_one() {
 fn an_empty_trace_has_a_survey_that_is_kept_in_a_plan() {
     for ios in [vec![], vec![io(0, Op::Read, 0, 512, None, 0)]] {
         let survey = surveyed(&ios, &[""]);
-        assert!(survey.recorded.is_none());
+        assert!(survey.latency.is_none());
         let text = serde_json::to_string(&survey).unwrap();
         assert_eq!(serde_json::from_str::<Survey>(&text).unwrap(), survey);
     }

@@ -174,8 +174,8 @@ fn of_several_volumes_one_is_chosen() {
         (two(TRACEFS, "8,0 ", "8,16 "), "8,0", "8,16"),
     ] {
         let error = refused(&text, None);
-        for said in ["holds several volumes", one, other, "choose one with --volume"] {
-            assert!(error.contains(said), "no \"{said}\" in {error}");
+        for message in ["holds several volumes", one, other, "choose one with --volume"] {
+            assert!(error.contains(message), "no \"{message}\" in {error}");
         }
         let (trace, records) = read_as(&text, None, Some(other));
         assert_eq!(trace.volume().as_deref(), Some(other));
@@ -201,7 +201,7 @@ fn what_is_wrong_is_named_with_its_place() {
     let year = "128166372003061629,src1,2,Read,0,512,1\n1,src1,2,Read,0,512,1\n";
     // Alibaba's times are microseconds; each record is 360 days after the one before.
     let decades: String = (0..20).map(|n| format!("1,R,0,4096,{}\n", n * 360 * 86_400_000_000u64)).collect();
-    for (text, format, said) in [
+    for (text, format, message) in [
         (
             &*decades,
             Format::Alibaba,
@@ -240,13 +240,13 @@ fn what_is_wrong_is_named_with_its_place() {
     ] {
         let (_, error) = crate::support::all(text, Some(format), None);
         let error = error.unwrap_or_else(|| panic!("no error: {text}"));
-        assert!(error.contains(said), "{text}: {error}");
+        assert!(error.contains(message), "{text}: {error}");
     }
 }
 
 #[test]
-fn what_can_not_be_a_trace_is_told_what_it_is() {
-    for (bytes, said) in [
+fn what_can_not_be_a_trace_is_reported_what_it_is() {
+    for (bytes, message) in [
         (&b"\x07taebinary"[..], "is blktrace's binary output: \"blkparse -i FILE\" makes text of it"),
         (b"\x17\x08\x44tracing", "trace-cmd report"),
         (b"PK\x03\x04", "unpack it"),
@@ -259,7 +259,7 @@ fn what_can_not_be_a_trace_is_told_what_it_is() {
         (b"\n\n", "is no trace that is known here"),
     ] {
         let error = crate::support::refused_bytes(bytes);
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(message), "{error}");
     }
     let endless = crate::support::refused_bytes(&[MSR.as_bytes(), &vec![b'1'; 1 << 20]].concat());
     assert!(endless.contains("line 4: it is longer than 65536 bytes"), "{endless}");

@@ -76,7 +76,7 @@ proptest! {
             recorded: Some("2026-03-01T12:00:00Z".into()),
             kernel: Some("6.1".into()),
             lost_events: Some(7),
-            others: vec![("idle".into(), "12 s".into())],
+            extra: vec![("idle".into(), "12 s".into())],
         };
         let mut writer = TraceWriter::create(&path, &head).unwrap();
         for (io, name) in &records {
@@ -171,7 +171,7 @@ fn no_existing_file_is_written_and_no_nonsense_recorded() {
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
     let folder = folder();
-    for (rows, said) in [
+    for (rows, message) in [
         ("x", "line 5, column 1: expected a time in nanoseconds, found \"x\""),
         ("5;read", "line 5, column 2: expected a comma, found \";read\""),
         ("5,erase,0,1,,", "column 3: expected read, write, trim or flush, found \"erase\""),
@@ -198,7 +198,7 @@ fn what_is_wrong_is_named_with_its_place() {
             Err(error) => error.to_string(),
             Ok(mut trace) => drain(&mut trace).1.unwrap_or_else(|| panic!("no error: {rows}")),
         };
-        assert!(error.contains(said), "{rows}: {error}");
+        assert!(error.contains(message), "{rows}: {error}");
         assert!(error.starts_with(path.to_str().unwrap()), "{error}");
     }
 }
@@ -245,7 +245,7 @@ fn packed_traces_may_come_in_several_pieces() {
         let middle = damaged.len() / 2;
         damaged[middle] ^= 0x55;
         std::fs::write(&path, &damaged).unwrap();
-        let said = match Trace::open(&path, &OpenOptions::default()) {
+        let message = match Trace::open(&path, &OpenOptions::default()) {
             Err(error) => error.to_string(),
             // Some bytes, such as a date in a header, mean nothing.
             Ok(mut trace) => match drain(&mut trace) {
@@ -253,6 +253,6 @@ fn packed_traces_may_come_in_several_pieces() {
                 (_, error) => error.unwrap_or_else(|| trace.notes().join("; ")),
             },
         };
-        assert!(said.contains(path.to_str().unwrap()) || said.contains("no end mark"), "{said}");
+        assert!(message.contains(path.to_str().unwrap()) || message.contains("no end mark"), "{message}");
     }
 }

@@ -241,11 +241,11 @@ fn what_blkparse_prints_is_what_fio_did() {
         return;
     };
     // Its files are there once it records.
-    let began = |_| {
+    let has_started = |_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         folder.path().join("t.blktrace.0").exists()
     };
-    let records = (0..100).any(began) && recording.try_wait().unwrap().is_none();
+    let records = (0..100).any(has_started) && recording.try_wait().unwrap().is_none();
     let expected = records.then(|| drive.work(folder.path()));
     let id = rustix::process::Pid::from_child(&recording);
     let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
@@ -268,9 +268,9 @@ fn agrees(survey: &Survey, expected: [(u64, u64); 3]) {
     let [fio_read, fio_write, discarded] = expected;
     assert_eq!((write.1, trim.1), (fio_write.1, discarded.1), "{survey:?}");
     assert!(read.1 >= fio_read.1 && read.1 <= fio_read.1 + (4 << 20), "{read:?} {fio_read:?}");
-    let recorded = survey.recorded.as_ref().expect("latencies are known");
-    assert!(recorded.ios == survey.records, "of every I/O: {survey:?}");
-    assert!(recorded.depth_max > 1 && recorded.depth_max <= 64, "{recorded:?}");
+    let latency = survey.latency.as_ref().expect("latencies are known");
+    assert!(latency.ios == survey.records, "of every I/O: {survey:?}");
+    assert!(latency.depth_max > 1 && latency.depth_max <= 64, "{latency:?}");
     assert!(
         survey.applications.iter().any(|share| share.application.contains("fio")),
         "{:?}",

@@ -5,13 +5,13 @@ use likenew_core::units::{Nanos, amount};
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::Sheet;
+use super::Canvas;
 use super::panel::Panel;
 use super::table::{WAITS, whole_secs};
 use crate::activity::Activity;
-use crate::course::{Course, State};
+use crate::drive_history::{DriveHistory, State};
 use crate::drives::Drives;
-use crate::spell::{iops, latency, number, percent};
+use crate::format::{iops, latency, number, percent};
 use crate::view::View;
 
 /// A picture with its title has at least so many rows; and columns.
@@ -20,34 +20,34 @@ const PANEL_WIDTH: u16 = 36;
 /// Rows that facts get before pictures grow.
 const FACTS: u16 = 8;
 
-pub(super) fn draw(view: &View, drives: &Drives, area: Rect, sheet: &mut Sheet) {
+pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
     let rows = view.rows(drives);
-    let Some(course) = rows.get(view.chosen(&rows)) else {
-        sheet.put(0, area.y, area.width, "no drive is shown", Style::new());
+    let Some(history) = rows.get(view.selection(&rows)) else {
+        canvas.put(0, area.y, area.width, "no drive is shown", Style::new());
         return;
     };
-    sheet.put(0, area.y, area.width, &title(course), view.look.strong());
-    let (now, style) = now(view, course);
-    sheet.put(0, area.y + 1, area.width, &now, style);
+    canvas.put(0, area.y, area.width, &title(history), view.theme.strong());
+    let (now, style) = now(view, history);
+    canvas.put(0, area.y + 1, area.width, &now, style);
     let below = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
-    let taken = draw_panels(view, course, below, sheet);
+    let taken = draw_panels(view, history, below, canvas);
     let y = below.y + taken;
-    for (line, text) in facts(course).iter().enumerate() {
+    for (line, text) in facts(history).iter().enumerate() {
         let at = y + line as u16;
         if at >= area.y + area.height {
             break;
         }
-        sheet.put(0, at, area.width, text, Style::new());
+        canvas.put(0, at, area.width, text, Style::new());
     }
 }
 
 /// One value of each interval.
-pub(super) fn values(course: &Course, value: impl Fn(&Activity) -> Option<f64>) -> Vec<Option<f64>> {
-    course.past().map(|did| did.and_then(&value)).collect()
+pub(super) fn values(history: &DriveHistory, value: impl Fn(&Activity) -> Option<f64>) -> Vec<Option<f64>> {
+    history.past().map(|activity| activity.and_then(&value)).collect()
 }
 
-fn title(course: &Course) -> String {
-    let facts = course.facts();
+fn title(history: &DriveHistory) -> String {
+    let facts = history.facts();
     let model = facts.model.as_deref().unwrap_or("model unknown");
     let mut text = format!("{}  {model}", facts.path);
     if facts.capacity_bytes > 0 {
@@ -60,31 +60,31 @@ fn title(course: &Course) -> String {
 }
 
 /// The last interval in a line.
-fn now(view: &View, course: &Course) -> (String, Style) {
-    let Some(did) = course.activity() else {
-        let text = match course.state() {
+fn now(view: &View, history: &DriveHistory) -> (String, Style) {
+    let Some(activity) = history.activity() else {
+        let text = match history.state() {
             State::Gone => "it is gone",
             State::Restarted => "its counters began anew",
-            State::Appeared | State::Counted => "counting",
+            State::Appeared | State::IntervalCounts => "counting",
         };
-        return (text.to_owned(), view.look.faint());
+        return (text.to_owned(), view.theme.faint());
     };
-    if did.waiting >= WAITS {
+    if activity.waiting >= WAITS {
         let waits = format!(
             "{} I/Os are in flight and nothing has ended for {}",
-            did.stat.in_flight,
-            whole_secs(did.waiting)
+            activity.stat.in_flight,
+            whole_secs(activity.waiting)
         );
-        return (waits, view.look.alarm());
+        return (waits, view.theme.alarm());
     }
-    let mut text = format!("in flight {}", did.stat.in_flight);
-    if let Some([reads, writes]) = did.in_flight {
+    let mut text = format!("in flight {}", activity.stat.in_flight);
+    if let Some([reads, writes]) = activity.in_flight {
         text += &format!(" ({reads} reads, {writes} writes)");
     }
     for op in [Op::Read, Op::Write, Op::Trim, Op::Flush] {
-        let count = did.of(op);
+        let count = activity.op_stat(op);
         if count.ios > 0 && matches!(op, Op::Trim | Op::Flush) {
-            text += &format!("  {op} {}/s {}", iops(did.iops(op)), latency(&count));
+            text += &format!("  {op} {}/s {}", iops(activity.iops(op)), latency(&count));
         } else if count.ios > 0 {
             let merged = 100.0 * count.merged as f64 / (count.ios + count.merged) as f64;
             text += &format!("  {op} {} each, {merged:.0} % merged", amount(count.bytes() / count.ios));
@@ -94,47 +94,61 @@ fn now(view: &View, course: &Course) -> (String, Style) {
 }
 
 /// As many pictures as there is room for; how many rows they took.
-fn draw_panels(view: &View, course: &Course, area: Rect, sheet: &mut Sheet) -> u16 {
-    let look = view.look;
+fn draw_panels(view: &View, history: &DriveHistory, area: Rect, canvas: &mut Canvas) -> u16 {
+    let theme = view.theme;
     let rate = |value| view.units.rate(value);
     let span = |value: f64| Nanos(value as u64).to_string();
     let share = |value| percent(value);
     let degrees = |value: f64| format!("{value:.0} °C");
     let word = view.units.word();
-    let latency_of = |op: Op| move |did: &Activity| did.of(op).latency_mean().map(|mean| mean.0 as f64);
+    let latency_of =
+        |op: Op| move |activity: &Activity| activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64);
     let titles = [format!("read {word}"), format!("write {word}"), format!("trim {word}")];
     let panel = |title, values, spell, style| Panel { title, values, spell, most: 0.0, style };
     let mut panels = vec![
         panel(
             &*titles[0],
-            values(course, |did| Some(did.bytes_per_s(Op::Read))),
+            values(history, |activity| Some(activity.bytes_per_s(Op::Read))),
             &rate as &dyn Fn(f64) -> String,
-            look.read(),
+            theme.read(),
         ),
-        panel(&*titles[1], values(course, |did| Some(did.bytes_per_s(Op::Write))), &rate, look.write()),
-        panel("read latency", values(course, latency_of(Op::Read)), &span, look.read()),
-        panel("write latency", values(course, latency_of(Op::Write)), &span, look.write()),
-        panel("read IOPS", values(course, |did| Some(did.iops(Op::Read))), &iops, look.read()),
-        panel("write IOPS", values(course, |did| Some(did.iops(Op::Write))), &iops, look.write()),
-        Panel { most: 1.0, ..panel("busy", values(course, |did| Some(did.busy())), &share, look.other()) },
-        panel("mean queue", values(course, |did| Some(did.queue())), &number, look.other()),
+        panel(
+            &*titles[1],
+            values(history, |activity| Some(activity.bytes_per_s(Op::Write))),
+            &rate,
+            theme.write(),
+        ),
+        panel("read latency", values(history, latency_of(Op::Read)), &span, theme.read()),
+        panel("write latency", values(history, latency_of(Op::Write)), &span, theme.write()),
+        panel("read IOPS", values(history, |activity| Some(activity.iops(Op::Read))), &iops, theme.read()),
+        panel("write IOPS", values(history, |activity| Some(activity.iops(Op::Write))), &iops, theme.write()),
+        Panel {
+            most: 1.0,
+            ..panel("busy", values(history, |activity| Some(activity.busy())), &share, theme.neutral())
+        },
+        panel("mean queue", values(history, |activity| Some(activity.queue())), &number, theme.neutral()),
     ];
-    if course.past().flatten().any(|did| did.of(Op::Trim).ios > 0) {
+    if history.past().flatten().any(|activity| activity.op_stat(Op::Trim).ios > 0) {
         panels.push(panel(
             &*titles[2],
-            values(course, |did| Some(did.bytes_per_s(Op::Trim))),
+            values(history, |activity| Some(activity.bytes_per_s(Op::Trim))),
             &rate,
-            look.other(),
+            theme.neutral(),
         ));
     }
-    if course.past().flatten().any(|did| did.temperature_c.is_some()) {
-        panels.push(panel("temperature", values(course, |did| did.temperature_c), &degrees, look.other()));
+    if history.past().flatten().any(|activity| activity.temperature_c.is_some()) {
+        panels.push(panel(
+            "temperature",
+            values(history, |activity| activity.temperature_c),
+            &degrees,
+            theme.neutral(),
+        ));
     }
-    lay_out(&panels, area, sheet)
+    lay_out(&panels, area, canvas)
 }
 
 /// In rows of two where there is the width, higher where there is the height.
-fn lay_out(panels: &[Panel], area: Rect, sheet: &mut Sheet) -> u16 {
+fn lay_out(panels: &[Panel], area: Rect, canvas: &mut Canvas) -> u16 {
     let abreast = (area.width / PANEL_WIDTH).clamp(1, 2);
     let wanted = (panels.len() as u16).div_ceil(abreast);
     let room = area.height.saturating_sub(FACTS.min(area.height / 3));
@@ -144,21 +158,21 @@ fn lay_out(panels: &[Panel], area: Rect, sheet: &mut Sheet) -> u16 {
     for (index, panel) in panels.iter().take(usize::from(lines * abreast)).enumerate() {
         let (line, place) = (index as u16 / abreast, index as u16 % abreast);
         let place = Rect::new(place * (width + 2), area.y + line * height, width, height);
-        panel.draw(place, sheet);
+        panel.draw(place, canvas);
     }
     lines * height
 }
 
 /// What limits its numbers, what carries what, and what else is known.
-fn facts(course: &Course) -> Vec<String> {
-    let facts = course.facts();
+fn facts(history: &DriveHistory) -> Vec<String> {
+    let facts = history.facts();
     let mut lines: Vec<String> = facts.caveats.iter().map(|caveat| format!("! {caveat}")).collect();
     if facts.stack.len() > 1 {
         for layer in &facts.stack {
             let indent = "  ".repeat(usize::from(layer.level.saturating_sub(1)));
             let branch = if layer.level > 0 { "└ " } else { "" };
-            let here = if layer.name == course.name() { " *" } else { "" };
-            lines.push(format!("{indent}{branch}{}{here}  {}", layer.name, layer.words));
+            let mark = if layer.name == history.name() { " *" } else { "" };
+            lines.push(format!("{indent}{branch}{}{mark}  {}", layer.name, layer.words));
         }
     }
     let known: Vec<String> = facts.facts.iter().map(|(name, value)| format!("{name} {value}")).collect();

@@ -3,7 +3,7 @@
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::Sheet;
+use super::Canvas;
 
 /// The keys first: a small terminal shows only them.
 const LINES: [&str; 21] = [
@@ -30,8 +30,8 @@ const LINES: [&str; 21] = [
     "Programs that read from the page cache cause no I/O here.",
 ];
 
-pub(super) fn draw(area: Rect, sheet: &mut Sheet) {
+pub(super) fn draw(area: Rect, canvas: &mut Canvas) {
     for (line, text) in LINES.iter().take(usize::from(area.height)).enumerate() {
-        sheet.put(0, area.y + line as u16, area.width, text, Style::new());
+        canvas.put(0, area.y + line as u16, area.width, text, Style::new());
     }
 }

@@ -4,7 +4,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_widgets::sparkline::Sparkline;
 
-use super::Sheet;
+use super::Canvas;
 
 /// Heights of bars are in so many parts of the highest.
 const PARTS: f64 = 10_000.0;
@@ -16,7 +16,7 @@ pub(super) fn bars(
     most: f64,
     style: Style,
     place: Rect,
-    sheet: &mut Sheet,
+    canvas: &mut Canvas,
 ) {
     let mut newest: Vec<Option<f64>> = values.rev().take(usize::from(place.width)).collect();
     newest.reverse();
@@ -33,10 +33,10 @@ pub(super) fn bars(
     let widget = Sparkline::default()
         .data(data)
         .max(PARTS as u64)
-        .bar_set(sheet.look.bars())
+        .bar_set(canvas.theme.bars())
         .absent_value_symbol(" ")
         .style(style);
-    sheet.render(widget, place);
+    canvas.render(widget, place);
 }
 
 /// Bars under a title: what they show, the newest value, and the highest that is shown.
@@ -50,21 +50,21 @@ pub(super) struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    pub(super) fn draw(&self, place: Rect, sheet: &mut Sheet) {
+    pub(super) fn draw(&self, place: Rect, canvas: &mut Canvas) {
         let shown = self.values.iter().rev().take(usize::from(place.width)).flatten();
         let highest = shown
             .copied()
             .fold(None, |highest: Option<f64>, value| Some(highest.map_or(value, |h| h.max(value))));
         let newest = self.values.last().copied().flatten().map_or("-".to_owned(), self.spell);
         let most = highest.map_or(String::new(), |highest| format!("most {}", (self.spell)(highest)));
-        let strong = sheet.look.strong();
-        let faint = sheet.look.faint();
-        sheet.put(place.x, place.y, place.width, &format!("{}  {newest}", self.title), strong);
+        let strong = canvas.theme.strong();
+        let faint = canvas.theme.faint();
+        canvas.put(place.x, place.y, place.width, &format!("{}  {newest}", self.title), strong);
         let used = (self.title.chars().count() + newest.chars().count() + 4) as u16;
         if place.width > used + most.chars().count() as u16 {
-            sheet.put_right(place.x, place.y, place.width, &most, faint);
+            canvas.put_right(place.x, place.y, place.width, &most, faint);
         }
         let below = Rect { y: place.y + 1, height: place.height.saturating_sub(1), ..place };
-        bars(self.values.iter().copied(), self.most, self.style, below, sheet);
+        bars(self.values.iter().copied(), self.most, self.style, below, canvas);
     }
 }

@@ -6,10 +6,10 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::panel::{Panel, bars};
-use super::{Sheet, detail};
+use super::{Canvas, detail};
 use crate::activity::Activity;
-use crate::column::{Column, Fitted, GAP, fit};
-use crate::course::Course;
+use crate::column::{Column, GAP, SizedColumn, fit};
+use crate::drive_history::DriveHistory;
 use crate::drives::Drives;
 use crate::view::View;
 
@@ -20,85 +20,85 @@ const PICTURES: u16 = 7;
 /// … and grow to.
 const PICTURE_MAX: u16 = 12;
 
-pub(super) fn draw(view: &View, drives: &Drives, area: Rect, sheet: &mut Sheet) {
+pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
     let rows = view.rows(drives);
     let columns = fit(area.width, &rows);
     let titles = if area.height > 3 { 2 } else { 1 };
-    draw_titles(view, &columns, area, titles, sheet);
+    draw_titles(view, &columns, area, titles, canvas);
     let room = area.height.saturating_sub(titles);
     if rows.is_empty() {
-        let why = if view.filter.is_empty() {
+        let reason = if view.filter.is_empty() {
             "no drive has a medium; a shows idle loop devices and empty slots, too".to_owned()
         } else {
             format!("no drive matches \"{}\"; Esc takes the filter away", view.filter)
         };
-        sheet.put(0, area.y + titles, area.width, &why, Style::new());
+        canvas.put(0, area.y + titles, area.width, &reason, Style::new());
         return;
     }
-    let chosen = view.chosen(&rows);
+    let selection = view.selection(&rows);
     let pictures = if room >= rows.len() as u16 + PICTURES { PICTURES } else { 0 };
     let visible = usize::from(room - pictures);
-    let first = (chosen + 1).saturating_sub(visible.max(1));
-    for (line, (index, course)) in rows.iter().enumerate().skip(first).take(visible).enumerate() {
+    let first = (selection + 1).saturating_sub(visible.max(1));
+    for (line, (index, history)) in rows.iter().enumerate().skip(first).take(visible).enumerate() {
         let y = area.y + titles + line as u16;
-        draw_row(view, &columns, course, y, sheet);
-        if index == chosen {
-            sheet.mark(Rect::new(0, y, area.width, 1), view.look.chosen());
+        draw_row(view, &columns, history, y, canvas);
+        if index == selection {
+            canvas.mark(Rect::new(0, y, area.width, 1), view.theme.selection());
         }
     }
     if pictures > 0 {
         let y = area.y + titles + rows.len().min(visible) as u16 + 1;
         let place = Rect { y, height: area.y + area.height - y, ..area };
-        draw_pictures(view, rows[chosen], place, sheet);
+        draw_pictures(view, rows[selection], place, canvas);
     }
 }
 
-fn draw_titles(view: &View, columns: &[Fitted], area: Rect, lines: u16, sheet: &mut Sheet) {
+fn draw_titles(view: &View, columns: &[SizedColumn], area: Rect, lines: u16, canvas: &mut Canvas) {
     let mut x = 0;
     for (column, width) in columns {
         let sorted = *column == view.sort;
         let style =
-            if sorted { view.look.strong().add_modifier(Modifier::UNDERLINED) } else { view.look.strong() };
+            if sorted { view.theme.strong().add_modifier(Modifier::UNDERLINED) } else { view.theme.strong() };
         let title = column.title(view.units);
         for line in 0..lines {
             let text = title[usize::from(line + 2 - lines)];
             match column.is_text() {
-                true => sheet.put(x, area.y + line, *width, text, style),
-                false => sheet.put_right(x, area.y + line, *width, text, style),
+                true => canvas.put(x, area.y + line, *width, text, style),
+                false => canvas.put_right(x, area.y + line, *width, text, style),
             }
         }
         x += width + GAP;
     }
 }
 
-fn draw_row(view: &View, columns: &[Fitted], course: &Course, y: u16, sheet: &mut Sheet) {
-    let did = course.activity();
-    let waits = did.is_some_and(|did| did.waiting >= WAITS);
-    let row = match did {
-        Some(did) if did.is_active() => Style::new(),
-        _ => view.look.faint(),
+fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16, canvas: &mut Canvas) {
+    let activity = history.activity();
+    let waits = activity.is_some_and(|activity| activity.waiting >= WAITS);
+    let row = match activity {
+        Some(activity) if activity.is_active() => Style::new(),
+        _ => view.theme.faint(),
     };
     let mut x = 0;
     for (column, width) in columns {
         let place = Rect::new(x, y, *width, 1);
         if *column == Column::History {
-            bars(moved(course), 0.0, view.look.read(), place, sheet);
+            bars(bytes_per_interval(history), 0.0, view.theme.read(), place, canvas);
         } else {
             let cell = match column {
                 Column::Latency(Op::Read) if waits => "waiting".to_owned(),
                 Column::Latency(Op::Write) if waits => {
-                    did.map_or(String::new(), |did| whole_secs(did.waiting))
+                    activity.map_or(String::new(), |activity| whole_secs(activity.waiting))
                 }
-                column => column.cell(course, view.units),
+                column => column.cell(history, view.units),
             };
             let style = match column {
-                Column::Drive | Column::Latency(_) if waits => view.look.alarm(),
+                Column::Drive | Column::Latency(_) if waits => view.theme.alarm(),
                 Column::Drive => row.add_modifier(Modifier::BOLD),
                 _ => row,
             };
             match column.is_text() {
-                true => sheet.put(x, y, *width, &cell, style),
-                false => sheet.put_right(x, y, *width, &cell, style),
+                true => canvas.put(x, y, *width, &cell, style),
+                false => canvas.put_right(x, y, *width, &cell, style),
             }
         }
         x += width + GAP;
@@ -110,34 +110,36 @@ pub(super) fn whole_secs(span: Nanos) -> String {
 }
 
 /// Bytes a second of all operations in each interval.
-fn moved(course: &Course) -> impl DoubleEndedIterator<Item = Option<f64>> {
-    let all = |did: &Activity| Op::ALL.iter().map(|op| did.bytes_per_s(*op)).sum();
-    course.past().map(move |did| did.map(all))
+fn bytes_per_interval(history: &DriveHistory) -> impl DoubleEndedIterator<Item = Option<f64>> {
+    let all = |activity: &Activity| Op::ALL.iter().map(|op| activity.bytes_per_s(*op)).sum();
+    history.past().map(move |activity| activity.map(all))
 }
 
 /// Reads and writes of one drive side by side: how much, and below that how fast, where there is room.
-fn draw_pictures(view: &View, course: &Course, place: Rect, sheet: &mut Sheet) {
+fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut Canvas) {
     let lines = if place.height >= 2 * PICTURES { 2 } else { 1 };
     let half = place.width.saturating_sub(2) / 2;
     let height = (place.height / lines).min(PICTURE_MAX);
-    for (op, x, style) in [(Op::Read, 0, view.look.read()), (Op::Write, half + 2, view.look.write())] {
+    for (op, x, style) in [(Op::Read, 0, view.theme.read()), (Op::Write, half + 2, view.theme.write())] {
         let place = Rect { x, width: half, height: height - 1, ..place };
         let rates = Panel {
-            title: &format!("{} {op} {}", course.name(), view.units.word()),
-            values: detail::values(course, |did| Some(did.bytes_per_s(op))),
+            title: &format!("{} {op} {}", history.name(), view.units.word()),
+            values: detail::values(history, |activity| Some(activity.bytes_per_s(op))),
             spell: &|value| view.units.rate(value),
             most: 0.0,
             style,
         };
-        rates.draw(place, sheet);
+        rates.draw(place, canvas);
         let latencies = Panel {
-            title: &format!("{} {op} latency", course.name()),
-            values: detail::values(course, |did| did.of(op).latency_mean().map(|mean| mean.0 as f64)),
+            title: &format!("{} {op} latency", history.name()),
+            values: detail::values(history, |activity| {
+                activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64)
+            }),
             spell: &|value| Nanos(value as u64).to_string(),
             ..rates
         };
         if lines == 2 {
-            latencies.draw(Rect { y: place.y + height, ..place }, sheet);
+            latencies.draw(Rect { y: place.y + height, ..place }, canvas);
         }
     }
 }

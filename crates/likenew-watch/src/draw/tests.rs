@@ -10,10 +10,10 @@ use ratatui_core::terminal::Terminal;
 
 use crate::drives::tests::{at, reading};
 use crate::drives::{Drives, Scope};
-use crate::look::Look;
+use crate::theme::Theme;
 use crate::view::{Key, View};
 
-const UNICODE: Look = Look { ascii: false, colour: false };
+const UNICODE: Theme = Theme { ascii: false, colour: false };
 
 /// Three drives over half a minute: one reads in waves, one hangs, one is pulled.
 fn drives() -> Drives {
@@ -59,8 +59,8 @@ fn drive(name: &str, second: u64, line: &str) -> DriveReading {
     DriveReading { facts: Arc::new(facts), temperature_c, in_flight, ..reading(name, 1, second * 1000, line) }
 }
 
-fn view(look: Look, keys: &[Key], drives: &Drives) -> View {
-    let mut view = View::new(look, Scope::default(), Nanos::from_secs(1));
+fn view(theme: Theme, keys: &[Key], drives: &Drives) -> View {
+    let mut view = View::new(theme, Scope::default(), Nanos::from_secs(1));
     for key in keys {
         let _ = view.press(*key, drives);
     }
@@ -103,13 +103,13 @@ fn a_drive_has_a_page_of_its_own() {
 fn a_terminal_without_unicode_gets_plain_characters() {
     let drives = drives();
     for keys in [&[][..], &[Key::Enter], &[Key::Char('?')]] {
-        let view = view(Look { ascii: true, colour: true }, keys, &drives);
+        let view = view(Theme { ascii: true, colour: true }, keys, &drives);
         let text = screen(&view, &drives, 100, 30);
         assert!(text.is_ascii(), "{text}");
     }
     insta::assert_snapshot!(
         "ascii_80x24",
-        screen(&view(Look { ascii: true, colour: false }, &[], &drives), &drives, 80, 24)
+        screen(&view(Theme { ascii: true, colour: false }, &[], &drives), &drives, 80, 24)
     );
 }
 
@@ -148,7 +148,7 @@ proptest! {
         ]), 0..12),
     ) {
         let drives = drives();
-        let view = view(Look { ascii, colour: true }, &keys, &drives);
+        let view = view(Theme { ascii, colour: true }, &keys, &drives);
         for (width, height) in [(width, height), (1, 1), (width, 1), (1, height)] {
             prop_assert!(!screen(&view, &drives, width, height).is_empty());
         }

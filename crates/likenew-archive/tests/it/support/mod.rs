@@ -1,6 +1,6 @@
 //! A small run to keep.
 
-use likenew_core::drive::{Accounting, Identity, Kind};
+use likenew_core::drive::{FlashCounters, Identity, Kind};
 use likenew_core::instrument::{AddedLatency, Calibration, Instrument};
 use likenew_core::io::{DataClass, Op, Outcome};
 use likenew_core::plan::Plan;
@@ -10,7 +10,7 @@ use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::target::{Clock, Geometry, Health};
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
-use likenew_core::workload::{Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, Stream, Workload};
 
 use likenew_archive::Machine;
 
@@ -85,8 +85,8 @@ pub(crate) fn segment(number: u64) -> Segment {
     let stream = Stream {
         op: "mix:70".parse().unwrap(),
         size: "4k".parse().unwrap(),
-        place: likenew_core::place::Place::Uniform("whole".parse().unwrap()),
-        pace: Pace::Closed { depth: 4 },
+        pattern: likenew_core::access_pattern::AccessPattern::Random("whole".parse().unwrap()),
+        arrival: Arrival::Closed { depth: 4 },
         data: DataClass::Ratio(0.3),
     };
     let name = format!("file {number} “ä”");
@@ -102,7 +102,7 @@ pub(crate) fn segment(number: u64) -> Segment {
         wear_percent: None,
         throttling: Some(false),
     };
-    segment.accounting = Some(Accounting {
+    segment.accounting = Some(FlashCounters {
         host_bytes_written: number,
         flash_bytes_programmed: 2 * number,
         erases: 1,

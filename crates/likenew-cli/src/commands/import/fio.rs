@@ -12,7 +12,7 @@ use likenew_core::target::Clock;
 use likenew_core::workload::Workload;
 use likenew_procedures::all::{from_plan, judge};
 
-use super::spoken;
+use super::display_name;
 use crate::arguments::ImportFio;
 use crate::commands::run::read_plan;
 use crate::exit::{Exit, Failure};
@@ -20,10 +20,12 @@ use crate::measure::{archive_root, document};
 use crate::output;
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
-    let refused = |why: String| Failure::Usage(format!("{} was not imported: {why}", spoken(&command.file)));
+    let refused = |reason: String| {
+        Failure::Usage(format!("{} was not imported: {reason}", display_name(&command.file)))
+    };
     let text = input::text(read(&command.file)?).map_err(|error| refused(error.to_string()))?;
     let imported = likenew_fio::import(&text).map_err(|error| refused(error.to_string()))?;
-    let began = likenew_real::clock::date_of(imported.unix_ms)
+    let started_at = likenew_real::clock::date_of(imported.unix_ms)
         .ok_or_else(|| refused("its timestamp is no date".into()))?;
     let engine = imported.identity.engine.clone();
     let evidence = evidence(command, imported)?;
@@ -33,7 +35,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
     let findings = judge(&*procedure, &evidence);
 
     let machine =
-        Machine::new(began, evidence.identity.clone(), evidence.geometry.clone(), instrument.clone());
+        Machine::new(started_at, evidence.identity.clone(), evidence.geometry.clone(), instrument.clone());
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
     let mut run = archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?;
     for segment in &evidence.segments {
@@ -56,7 +58,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         true => input::read_stream(std::io::stdin(), input::FIO_RESULT),
         false => input::read(path, input::FIO_RESULT),
     };
-    read.map_err(|error| Failure::unreadable(&spoken(path), error))
+    read.map_err(|error| Failure::unreadable(&display_name(path), error))
 }
 
 fn evidence(command: &ImportFio, imported: likenew_fio::Import) -> Result<Evidence, Failure> {

@@ -3,21 +3,21 @@
 use likenew_core::units::{Nanos, amount};
 use likenew_trace::{Amount, Survey};
 
-use super::trace::Imported;
+use super::trace::ImportReport;
 
 /// So many applications are shown; the JSON has more.
 const APPLICATIONS: usize = 8;
 
 /// The survey as lines.
-pub(super) fn text(imported: &Imported) -> String {
-    let Imported { file, format, compression, volume, survey, notes, written, .. } = imported;
+pub(super) fn text(report: &ImportReport) -> String {
+    let ImportReport { file, format, compression, volume, survey, notes, output, .. } = report;
     let packed = compression.map_or_else(String::new, |name| format!(", {name}"));
     let volume = volume.as_ref().map_or_else(String::new, |name| format!(", volume {name}"));
     let mut lines = vec![
         format!("{file}: {} I/Os in {} ({format}{packed}{volume})", survey.records, survey.span_ns),
         String::new(),
     ];
-    lines.extend(aligned(&operations(survey)));
+    lines.extend(align_columns(&operations(survey)));
     lines.push(String::new());
     lines.push(format!(
         "Addressed up to {}. The longest has {}; {:.0} % go on where one before ended.",
@@ -25,24 +25,24 @@ pub(super) fn text(imported: &Imported) -> String {
         amount(survey.length_max_bytes),
         survey.sequential_share * 100.0
     ));
-    match &survey.recorded {
-        Some(recorded) => lines.push(format!(
+    match &survey.latency {
+        Some(latency) => lines.push(format!(
             "Busy for {}, waited {} in all: {:.1} in flight on average while busy, {} at most.",
-            recorded.busy_ns, recorded.waiting_ns, recorded.depth_mean, recorded.depth_max
+            latency.busy_ns, latency.waiting_ns, latency.depth_mean, latency.depth_max
         )),
         None => lines.push("How long they took is not recorded.".to_owned()),
     }
     lines.push(format!("Digest of all records: {}", survey.digest));
     if survey.applications.iter().any(|share| !share.application.is_empty()) {
         lines.push(String::new());
-        lines.extend(aligned(&applications(survey)));
+        lines.extend(align_columns(&applications(survey)));
         let more = survey.applications.len().saturating_sub(APPLICATIONS);
         if more > 0 {
             lines.push(format!("… and {more} more: --json has them"));
         }
     }
     lines.extend(notes.iter().map(|note| format!("Note: {note}.")));
-    lines.extend(written.iter().map(|path| format!("Written to {}.", path.display())));
+    lines.extend(output.iter().map(|path| format!("Written to {}.", path.display())));
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -67,7 +67,7 @@ fn applications(survey: &Survey) -> Vec<Vec<String>> {
 }
 
 /// Columns: the first to the left, the others to the right.
-fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+fn align_columns(rows: &[Vec<String>]) -> Vec<String> {
     let count = |text: &String| text.chars().count();
     let columns = rows.first().map_or(0, Vec::len);
     let widths: Vec<usize> =

@@ -14,17 +14,17 @@ use likenew_trace::{
 };
 use serde::Serialize;
 
-use super::{spoken, survey_text};
+use super::{display_name, survey_text};
 use crate::arguments::ImportTrace;
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output};
 
 /// Somebody who wants to stop is heard every so many records.
-const HEARD: u64 = 1 << 16;
+const INTERRUPT_CHECK_RECORDS: u64 = 1 << 16;
 
 /// A trace and what was made of it, as `--json` prints it.
 #[derive(Serialize)]
-pub(super) struct Imported {
+pub(super) struct ImportReport {
     pub(super) file: String,
     pub(super) format: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,15 +38,15 @@ pub(super) struct Imported {
     /// What was passed over or is not known.
     pub(super) notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) written: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 }
 
 pub(super) fn run(command: &ImportTrace) -> Result<Exit, Failure> {
     interrupt::listen()?;
     let bar = ProgressBar::hidden();
     let mut trace = open(command, &bar)?;
-    let out = command.to.as_deref().map(|path| Out::create(path, &trace)).transpose()?;
-    let survey = match carry(&mut trace, out) {
+    let out = command.to.as_deref().map(|path| TraceOutput::create(path, &trace)).transpose()?;
+    let survey = match read_to_end(&mut trace, out) {
         Ok(Some(survey)) => survey,
         stopped => {
             bar.finish_and_clear();
@@ -59,31 +59,31 @@ pub(super) fn run(command: &ImportTrace) -> Result<Exit, Failure> {
     };
     bar.finish_and_clear();
     let head = trace.head().map(TraceHead::pairs).unwrap_or_default();
-    let imported = Imported {
-        file: spoken(&command.file),
+    let report = ImportReport {
+        file: display_name(&command.file),
         format: trace.format().name(),
         compression: trace.compression(),
         volume: trace.volume(),
         head: head.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect(),
         survey,
         notes: trace.notes(),
-        written: command.to.clone(),
+        output: command.to.clone(),
     };
-    show(&imported, command.json.as_deref())?;
+    show(&report, command.json.as_deref())?;
     Ok(Exit::Fine)
 }
 
 /// Opens the trace, with a bar that shows how much of the file is read.
 fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
     let options = OpenOptions { format: command.format, volume: command.volume.clone() };
-    let name = spoken(&command.file);
+    let name = display_name(&command.file);
     let stream: Box<dyn io::Read + Send> = if command.file == Path::new("-") {
         Box::new(io::stdin())
     } else {
         let file = File::open(&command.file).map_err(|error| Failure::unreadable(&name, error.into()))?;
         // A pipe is as good as a file: a trace is read once, from its beginning.
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let error = InputError::NotAFile { found: "a folder", kind: input::TRACE };
+            let error = InputError::NotAFile { actual: "a folder", kind: input::TRACE };
             return Err(Failure::unreadable(&name, error));
         }
         let style = "{bar:24} {percent:>3}%  {elapsed} gone, about {eta} left  {bytes} read";
@@ -99,7 +99,7 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
 }
 
 /// Reads the trace to its end; nothing where somebody asked to stop.
-fn carry(trace: &mut Trace, mut out: Option<Out>) -> Result<Option<Survey>, Failure> {
+fn read_to_end(trace: &mut Trace, mut out: Option<TraceOutput>) -> Result<Option<Survey>, Failure> {
     let mut surveyor = Surveyor::default();
     let mut records = 0u64;
     while let Some(io) = trace.next_io().map_err(Failure::Usage)? {
@@ -108,7 +108,7 @@ fn carry(trace: &mut Trace, mut out: Option<Out>) -> Result<Option<Survey>, Fail
             out.put(&io, &trace.applications()[usize::from(io.application)])?;
         }
         records += 1;
-        if records.is_multiple_of(HEARD) && interrupt::asked() {
+        if records.is_multiple_of(INTERRUPT_CHECK_RECORDS) && interrupt::is_requested() {
             return Ok(None);
         }
     }
@@ -121,19 +121,19 @@ fn carry(trace: &mut Trace, mut out: Option<Out>) -> Result<Option<Survey>, Fail
     Ok(Some(surveyor.finish(trace.applications())))
 }
 
-fn show(imported: &Imported, json: Option<&Path>) -> Result<(), Failure> {
+fn show(report: &ImportReport, json: Option<&Path>) -> Result<(), Failure> {
     if let Some(path) = json {
-        let text = serde_json::to_string_pretty(imported).expect("a survey is plain values");
+        let text = serde_json::to_string_pretty(report).expect("a survey is plain values");
         output::write_to(path, &format!("{text}\n"))?;
         if path == Path::new("-") {
             return Ok(());
         }
     }
-    output::print(&survey_text::text(imported))
+    output::print(&survey_text::text(report))
 }
 
 /// Where the trace is written.
-struct Out {
+struct TraceOutput {
     path: PathBuf,
     writer: Writer,
 }
@@ -143,7 +143,7 @@ enum Writer {
     Iolog(IologWriter),
 }
 
-impl Out {
+impl TraceOutput {
     /// Begins the file that `--to` names; its name says in which form.
     fn create(path: &Path, trace: &Trace) -> Result<Self, Failure> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -198,7 +198,7 @@ impl Out {
 fn head(trace: &Trace) -> TraceHead {
     trace.head().cloned().unwrap_or_else(|| TraceHead {
         name: trace.volume(),
-        others: vec![("imported_from".to_owned(), trace.format().name().to_owned())],
+        extra: vec![("imported_from".to_owned(), trace.format().name().to_owned())],
         ..TraceHead::default()
     })
 }

@@ -19,7 +19,7 @@ pub(crate) struct Account {
     /// Time during which at least one of its I/Os was on its way.
     pub(crate) busy: Nanos,
     /// I/Os whose latency is known.
-    pub(crate) timed: u64,
+    pub(crate) timed_ios: u64,
     /// The longest latency.
     pub(crate) latency_max: Nanos,
     /// Where the last one of each kind ended.
@@ -40,7 +40,7 @@ impl Account {
         }
         if let Some(latency) = io.latency {
             let end = io.at + latency;
-            self.timed += 1;
+            self.timed_ios += 1;
             self.waiting += latency;
             self.latency_max = self.latency_max.max(latency);
             self.busy += end.since(self.busy_until.max(io.at).min(end));
@@ -54,7 +54,7 @@ impl Account {
     }
 
     /// Bytes that were read or written.
-    pub(crate) fn moved(&self) -> u64 {
+    pub(crate) fn bytes_moved(&self) -> u64 {
         self.bytes[Op::Read.index()] + self.bytes[Op::Write.index()]
     }
 
@@ -71,7 +71,7 @@ impl Account {
 
     /// Mean latency.
     pub(crate) fn latency_mean(&self) -> Option<f64> {
-        (self.timed > 0).then(|| self.waiting.0 as f64 / self.timed as f64)
+        (self.timed_ios > 0).then(|| self.waiting.0 as f64 / self.timed_ios as f64)
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Accounts {
     /// By the index of the application.
     pub(crate) applications: Vec<Account>,
     /// What was read and what was written along time, in nanoseconds.
-    pub(crate) courses: [Windows; 2],
+    pub(crate) windows: [Windows; 2],
     /// When the last one left.
     pub(crate) last: Nanos,
 }
@@ -93,8 +93,8 @@ const CELL: Nanos = Nanos::from_millis(100);
 
 impl Accounts {
     pub(crate) fn new() -> Self {
-        let courses = [Windows::new(CELL.0), Windows::new(CELL.0)];
-        Self { all: Account::default(), applications: Vec::new(), courses, last: Nanos::ZERO }
+        let windows = [Windows::new(CELL.0), Windows::new(CELL.0)];
+        Self { all: Account::default(), applications: Vec::new(), windows, last: Nanos::ZERO }
     }
 
     /// Adds an I/O; they come in the order in which they left.
@@ -106,9 +106,9 @@ impl Accounts {
         }
         self.applications[index].add(io);
         self.last = io.at;
-        if let Some(course) = self.courses.get_mut(io.op.index()) {
+        if let Some(windows) = self.windows.get_mut(io.op.index()) {
             let latency = io.latency.unwrap_or(Nanos::ZERO);
-            course.add(io.at.0, io.length, latency, io.at + latency);
+            windows.add(io.at.0, io.length, latency, io.at + latency);
         }
     }
 }
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!((one.waiting, one.busy, one.sequential_share()), (Nanos(200), Nanos(150), Some(0.5)));
         assert_eq!((one.depth_mean(), one.latency_mean()), (Some(200.0 / 150.0), Some(100.0)));
         let two = &accounts.applications[2];
-        assert_eq!((two.ios, two.moved(), two.timed), ([0, 1, 1, 1], 512, 2));
+        assert_eq!((two.ios, two.bytes_moved(), two.timed_ios), ([0, 1, 1, 1], 512, 2));
         let all = &accounts.all;
         assert_eq!(
             (all.all(), all.waiting, all.busy, all.latency_max),

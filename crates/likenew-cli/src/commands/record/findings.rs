@@ -8,18 +8,23 @@ use likenew_real::tracefs::RecordingCounts;
 use serde_json::{Value, json};
 
 use super::account::Account;
-use super::trace_file::Written;
+use super::trace_file::TraceResult;
 
 /// What is said of one drive's trace.
-pub(crate) fn findings(name: &str, written: &Written, counts: &RecordingCounts, elapsed: Nanos) -> Findings {
+pub(crate) fn findings(
+    name: &str,
+    written: &TraceResult,
+    counts: &RecordingCounts,
+    elapsed: Nanos,
+) -> Findings {
     let mut findings = Findings::default();
     findings.verdicts.push(busy(name, &written.accounts.all, elapsed));
     findings.verdicts.push(complete(counts));
-    findings.verdicts.extend(failed(counts));
-    findings.tables.insert("applications".into(), rows(written, asked));
-    findings.tables.insert("waiting".into(), rows(written, waited));
-    if written.accounts.all.moved() > 0 {
-        findings.series.insert("course".into(), course(written, elapsed));
+    findings.verdicts.extend(failed_ios(counts));
+    findings.tables.insert("applications".into(), rows(written, requested_ios));
+    findings.tables.insert("waiting".into(), rows(written, wait_columns));
+    if written.accounts.all.bytes_moved() > 0 {
+        findings.series.insert("throughput".into(), windows_series(written, elapsed));
     }
     findings
 }
@@ -37,7 +42,7 @@ fn busy(name: &str, all: &Account, elapsed: Nanos) -> Verdict {
     );
     let verdict = Verdict::new(claim, Standing::Holds);
     match all.latency_mean() {
-        Some(mean) => verdict.because(format!(
+        Some(mean) => verdict.with_evidence(format!(
             "an I/O took {} on average, {} at most",
             Nanos(mean as u64),
             all.latency_max
@@ -52,15 +57,15 @@ fn complete(counts: &RecordingCounts) -> Verdict {
     let standing = if is_whole { Standing::Holds } else { Standing::Fails };
     let mut verdict = Verdict::new("The trace holds every I/O that left during the recording", standing);
     if *events_lost > 0 {
-        verdict = verdict.because(format!(
+        verdict = verdict.with_evidence(format!(
             "the kernel lost {events_lost} records, two or three of which make an I/O: the machine was too busy, or the buffer \
              too small (--buffer)"
         ));
     } else {
-        verdict = verdict.because("the kernel lost no record");
+        verdict = verdict.with_evidence("the kernel lost no record");
     }
     if *broken_pages > 0 {
-        verdict = verdict.because(format!("{broken_pages} pages of records made no sense"));
+        verdict = verdict.with_evidence(format!("{broken_pages} pages of records made no sense"));
     }
     if ios.open > 0 {
         verdict = verdict.caveat(format!("of {} I/Os the end was not seen: they have no latency", ios.open));
@@ -80,7 +85,7 @@ fn complete(counts: &RecordingCounts) -> Verdict {
     verdict
 }
 
-fn failed(counts: &RecordingCounts) -> Option<Verdict> {
+fn failed_ios(counts: &RecordingCounts) -> Option<Verdict> {
     let failed = counts.ios.failed;
     let claim = format!("{failed} I/Os ended with an error");
     (failed > 0).then(|| Verdict::new(claim, Standing::Holds).problem())
@@ -90,7 +95,7 @@ fn failed(counts: &RecordingCounts) -> Option<Verdict> {
 type Fill = fn(&Account) -> Vec<(&'static str, Value)>;
 
 /// Everything first, then each application, the one that waited longest first.
-fn rows(written: &Written, fill: Fill) -> Vec<Row> {
+fn rows(written: &TraceResult, fill: Fill) -> Vec<Row> {
     let accounts = &written.accounts;
     let mut order: Vec<usize> =
         (0..accounts.applications.len()).filter(|index| accounts.applications[*index].all() > 0).collect();
@@ -109,7 +114,7 @@ fn rows(written: &Written, fill: Fill) -> Vec<Row> {
 }
 
 /// What an application asked of the drive.
-fn asked(account: &Account) -> Vec<(&'static str, Value)> {
+fn requested_ios(account: &Account) -> Vec<(&'static str, Value)> {
     let (ios, bytes) = (|op: Op| json!(account.ios[op.index()]), |op: Op| json!(account.bytes[op.index()]));
     vec![
         ("reads", ios(Op::Read)),
@@ -123,34 +128,34 @@ fn asked(account: &Account) -> Vec<(&'static str, Value)> {
 }
 
 /// What it waited for the answers, and in what order it asked.
-fn waited(account: &Account) -> Vec<(&'static str, Value)> {
+fn wait_columns(account: &Account) -> Vec<(&'static str, Value)> {
     vec![
         ("sequential_percent", json!(account.sequential_share().map(|share| share * 100.0))),
         ("busy_ns", json!(account.busy.0)),
         ("waiting_ns", json!(account.waiting.0)),
         ("depth_mean", json!(account.depth_mean())),
         ("latency_ns_mean", json!(account.latency_mean())),
-        ("latency_ns_max", json!((account.timed > 0).then_some(account.latency_max.0))),
+        ("latency_ns_max", json!((account.timed_ios > 0).then_some(account.latency_max.0))),
     ]
 }
 
-fn course(written: &Written, elapsed: Nanos) -> Series {
+fn windows_series(written: &TraceResult, elapsed: Nanos) -> Series {
     let (x, y) = (Axis::new("time", "ns"), Axis::new("speed", "bytes/s"));
-    let lines = [Op::Read, Op::Write].into_iter().zip(&written.accounts.courses);
+    let lines = [Op::Read, Op::Write].into_iter().zip(&written.accounts.windows);
     Series::new("What did the drive move, and when?", Shape::Line, x, y)
-        .lines(lines.map(|(op, course)| Line::new(op.name(), points(course, elapsed))))
+        .lines(lines.map(|(op, windows)| Line::new(op.name(), points(windows, elapsed))))
 }
 
 /// A line of more points than a picture has columns says no more.
 const POINTS_MOST: usize = 256;
 
-fn points(course: &Windows, elapsed: Nanos) -> Vec<[f64; 2]> {
-    let cells = (elapsed.0 / course.width + 1) as usize;
+fn points(windows: &Windows, elapsed: Nanos) -> Vec<[f64; 2]> {
+    let cells = (elapsed.0 / windows.width + 1) as usize;
     let step = cells.div_ceil(POINTS_MOST).max(1);
-    let width = (step as u64 * course.width) as f64;
+    let width = (step as u64 * windows.width) as f64;
     (0..cells.div_ceil(step))
         .map(|point| {
-            let cells = course.cells.iter().skip(point * step).take(step);
+            let cells = windows.cells.iter().skip(point * step).take(step);
             let bytes: u64 = cells.map(|cell| cell.bytes).sum();
             [(point as f64 + 0.5) * width, bytes as f64 / (width / 1e9)]
         })

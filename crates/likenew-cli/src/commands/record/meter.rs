@@ -1,7 +1,7 @@
 //! The line that shows how a recording goes on.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use likenew_core::fault::Fault;
+use likenew_core::lab_error::LabError;
 use likenew_core::units::{Nanos, amount, rate};
 use likenew_real::tracefs::Recording;
 
@@ -10,7 +10,7 @@ use super::trace_file::TraceFile;
 /// Drawn on standard error, and only where that is a terminal.
 pub(crate) struct Meter {
     line: ProgressBar,
-    shown: Nanos,
+    last_draw: Nanos,
     moved: u64,
 }
 
@@ -23,7 +23,7 @@ impl Meter {
         line.set_style(
             ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid"),
         );
-        Self { line, shown: Nanos::ZERO, moved: 0 }
+        Self { line, last_draw: Nanos::ZERO, moved: 0 }
     }
 
     /// Shows I/Os, speed since the last time, what was lost, and the size of the trace.
@@ -32,20 +32,20 @@ impl Meter {
         now: Nanos,
         recording: &Recording,
         files: &[TraceFile],
-    ) -> Result<(), Fault> {
-        let span = now.since(self.shown);
+    ) -> Result<(), LabError> {
+        let span = now.since(self.last_draw);
         if span < REFRESH || self.line.is_hidden() {
             return Ok(());
         }
         let counts = recording.counts()?;
-        let moved: u64 = files.iter().map(TraceFile::moved).sum();
+        let moved: u64 = files.iter().map(TraceFile::bytes_moved).sum();
         let speed = (moved - self.moved) as f64 / span.as_secs_f64();
         let size: u64 = files.iter().map(TraceFile::bytes).sum();
         let (ios, lost) = (counts.ios.ios, counts.events_lost);
         let text = format!("{ios} I/Os  {}  {lost} records lost  {} of trace", rate(speed), amount(size));
         self.line.set_message(text);
         self.line.tick();
-        (self.shown, self.moved) = (now, moved);
+        (self.last_draw, self.moved) = (now, moved);
         Ok(())
     }
 }

@@ -32,16 +32,16 @@ enum Message {
 pub(crate) struct TraceFile {
     path: PathBuf,
     batch: Vec<TraceIo>,
-    named: Vec<bool>,
+    name_sent: Vec<bool>,
     moved: u64,
     messages: SyncSender<Message>,
     used: Receiver<Vec<TraceIo>>,
     thread_id: u32,
-    thread: JoinHandle<std::io::Result<Written>>,
+    thread: JoinHandle<std::io::Result<TraceResult>>,
 }
 
 /// A trace that was written.
-pub(crate) struct Written {
+pub(crate) struct TraceResult {
     pub(crate) accounts: Accounts,
     /// Names of the applications by their index.
     pub(crate) names: Vec<String>,
@@ -55,10 +55,10 @@ impl TraceFile {
     pub(crate) fn create(path: &Path, head: &TraceHead, on_recorded: bool) -> Result<Self, TraceError> {
         let wrong = |error| TraceError::File { file: path.display().to_string(), error };
         let writer = TraceWriter::create(path, head)?;
-        let write_out = on_recorded.then(|| WriteOut::of(path)).transpose().map_err(wrong)?;
+        let write_out = on_recorded.then(|| WriteOut::open(path)).transpose().map_err(wrong)?;
         let (messages, incoming) = sync_channel(BATCHES);
         let (back, used) = sync_channel(BATCHES);
-        let (ready, began) = sync_channel(1);
+        let (ready, thread_ids) = sync_channel(1);
         let thread = std::thread::Builder::new().name("trace".into()).spawn(move || {
             step_back();
             // Nobody waits for this but who made the thread.
@@ -66,10 +66,10 @@ impl TraceFile {
             write(writer, write_out, &incoming, &back)
         });
         let thread = thread.map_err(wrong)?;
-        let thread_id = began.recv().map_err(|_| wrong(std::io::ErrorKind::BrokenPipe.into()))?;
+        let thread_id = thread_ids.recv().map_err(|_| wrong(std::io::ErrorKind::BrokenPipe.into()))?;
         let batch = Vec::with_capacity(BATCH);
         let path = path.to_owned();
-        Ok(Self { path, batch, named: Vec::new(), moved: 0, messages, used, thread_id, thread })
+        Ok(Self { path, batch, name_sent: Vec::new(), moved: 0, messages, used, thread_id, thread })
     }
 
     /// The thread that writes, as records of I/Os number it.
@@ -78,7 +78,7 @@ impl TraceFile {
     }
 
     /// Bytes that were read and written by what it holds.
-    pub(crate) fn moved(&self) -> u64 {
+    pub(crate) fn bytes_moved(&self) -> u64 {
         self.moved
     }
 
@@ -101,7 +101,7 @@ impl TraceFile {
     ///
     /// # Errors
     /// The file could not be written, now or before.
-    pub(crate) fn finish(mut self, notes: Vec<(&'static str, String)>) -> std::io::Result<Written> {
+    pub(crate) fn finish(mut self, notes: Vec<(&'static str, String)>) -> std::io::Result<TraceResult> {
         // If the thread has ended, it says why.
         let _ = self.hand_over();
         for (key, value) in notes {
@@ -119,10 +119,10 @@ impl TraceFile {
 impl TraceSink for TraceFile {
     fn put(&mut self, io: &TraceIo, application: &str) -> std::io::Result<()> {
         let index = usize::from(io.application);
-        if self.named.len() <= index {
-            self.named.resize(index + 1, false);
+        if self.name_sent.len() <= index {
+            self.name_sent.resize(index + 1, false);
         }
-        if !std::mem::replace(&mut self.named[index], true) {
+        if !std::mem::replace(&mut self.name_sent[index], true) {
             self.send(Message::Name(io.application, application.to_owned()))?;
         }
         if matches!(io.op, likenew_core::io::Op::Read | likenew_core::io::Op::Write) {
@@ -138,8 +138,8 @@ fn write(
     write_out: Option<WriteOut>,
     messages: &Receiver<Message>,
     back: &SyncSender<Vec<TraceIo>>,
-) -> std::io::Result<Written> {
-    let mut written = Written { accounts: Accounts::new(), names: Vec::new() };
+) -> std::io::Result<TraceResult> {
+    let mut written = TraceResult { accounts: Accounts::new(), names: Vec::new() };
     let mut kept = 0;
     loop {
         match messages.recv_timeout(QUIET) {

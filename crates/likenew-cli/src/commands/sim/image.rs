@@ -129,7 +129,7 @@ impl StoreFile {
     /// Saves the mechanism; the bytes are in the file already.
     pub(crate) fn end(&mut self, drive: &mut SimDrive) -> Result<(), Failure> {
         let path = self.snapshot_path();
-        let new = beside(&self.path, ".snapshot.new");
+        let new = sibling_path(&self.path, ".snapshot.new");
         let mut save = || -> anyhow::Result<()> {
             let file = File::create(&new)?;
             let mut out = BufWriter::new(&file);
@@ -150,23 +150,23 @@ impl StoreFile {
 
     fn write_label(&mut self, clean: bool) -> Result<(), Failure> {
         self.label.clean = clean;
-        let (path, new) = (label_path(&self.path), beside(&self.path, ".drive.new"));
+        let (path, new) = (label_path(&self.path), sibling_path(&self.path, ".drive.new"));
         let text = serde_json::to_string_pretty(&self.label).expect("a label is plain values");
         let written = fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &path));
         written.map_err(|error| anyhow!("could not write {}: {error}", path.display()).into())
     }
 
     fn snapshot_path(&self) -> PathBuf {
-        beside(&self.path, ".snapshot")
+        sibling_path(&self.path, ".snapshot")
     }
 }
 
 fn label_path(path: &Path) -> PathBuf {
-    beside(path, ".drive")
+    sibling_path(path, ".drive")
 }
 
 /// The file of the same name with this behind it.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()

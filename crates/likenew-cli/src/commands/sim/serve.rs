@@ -5,23 +5,23 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive as _;
 use likenew_core::units::{Nanos, amount};
+use likenew_nbd::clock_scale::Clock;
 use likenew_nbd::export::Export;
 use likenew_nbd::listener::{ListenError, Listener, Stream};
-use likenew_nbd::pace::Clock;
 use likenew_nbd::server::{self, Server, Service};
 use likenew_nbd::store::{Image, Pages, Store};
-use likenew_real::attention::{Attention, Awaited};
 use likenew_real::clock::Monotonic;
+use likenew_real::waiter::{WaitEvent, Waiter};
 use likenew_sim::{SimDrive, Spec};
 
-use super::books::Books;
 use super::image::StoreFile;
+use super::serve_report::ServeReport;
 use super::status::{self, Status};
-use crate::aim::read_file;
 use crate::arguments::SimServe;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output;
+use crate::resolved_target::read_file;
 
 /// From one line of status to the next.
 const STATUS: Nanos = Nanos::from_secs(20);
@@ -31,15 +31,15 @@ const SLICE: Nanos = Nanos::from_millis(200);
 const PAUSE: Nanos = Nanos::from_secs(1);
 
 /// The machine's clock, as the server reads it.
-struct Wall(Monotonic);
+struct WallClock(Monotonic);
 
-impl Clock for Wall {
+impl Clock for WallClock {
     fn now(&self) -> Nanos {
         self.0.now()
     }
 }
 
-type Serving<'a> = Server<'a, Stream, Wall>;
+type DriveServer<'a> = Server<'a, Stream, WallClock>;
 
 pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
     let spec = super::spec(&command.target)?;
@@ -62,27 +62,27 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
     let capacity_bytes = drive.geometry().capacity;
     let service = Service {
         export: export(command, &spec, &drive),
-        store: keeper(command, &drive, store.as_mut())?,
+        store: byte_store(command, &drive, store.as_mut())?,
         speed: command.speed,
         compresses: model.mechanism.compresses(),
     };
     interrupt::listen_quietly()?;
-    say(command, &invitation(&listener, command, &service.export))?;
+    print(command, &invitation(&listener, command, &service.export))?;
     let clock = Monotonic::start();
-    let mut server = Server::new(server::lane(&mut drive)?, service, Wall(clock));
+    let mut server = Server::new(server::lane(&mut drive)?, service, WallClock(clock));
     let drive_began = server.drive_now();
     let exit = serve(&mut server, &listener, command, clock)?;
-    let (served, elapsed) = (server.served(), clock.now());
+    let (stats, elapsed) = (server.stats(), clock.now());
     let drive_time = server.drive_now().since(drive_began);
     drop(server);
     drop(listener);
-    let accounting = drive.accounting();
-    say(command, &status::summary(&served, elapsed, drive_time, accounting))?;
+    let accounting = drive.flash_counters();
+    print(command, &status::summary(&stats, elapsed, drive_time, accounting))?;
     if let Some(store) = &mut store {
         store.end(&mut drive)?;
     }
     if let Some(path) = &command.json {
-        let books = Books {
+        let report = ServeReport {
             schema: 1,
             target: spec.text,
             model: drive.identity().model,
@@ -90,11 +90,11 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
             speed: command.speed,
             elapsed_ns: elapsed.0,
             drive_ns: drive_time.0,
-            served,
+            stats,
             accounting,
             counters: drive.counters(),
         };
-        let text = serde_json::to_string_pretty(&books).expect("books are plain values");
+        let text = serde_json::to_string_pretty(&report).expect("books are plain values");
         output::write_to(path, &format!("{text}\n"))?;
     }
     Ok(exit)
@@ -102,37 +102,36 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
 
 /// Serves until somebody has asked to stop, or until the last client has left where that is the end.
 fn serve(
-    server: &mut Serving<'_>,
+    server: &mut DriveServer<'_>,
     listener: &Listener,
     command: &SimServe,
     clock: Monotonic,
 ) -> Result<Exit, Failure> {
-    let attention = Attention::on(clock);
+    let waiter = Waiter::with_clock(clock);
     let (mut status, mut status_at) = (Status::default(), STATUS);
     let (mut exit, mut listens_at) = (Exit::Fine, Nanos::ZERO);
     let (mut ready, mut readable) = (Vec::new(), Vec::new());
     while !server.has_ended() {
         let now = clock.now();
-        let comes_in =
-            wait(server, listener, now >= listens_at, &attention, now, (&mut ready, &mut readable));
-        if comes_in && let Err(error) = let_in(server, listener) {
+        let comes_in = wait(server, listener, now >= listens_at, &waiter, now, (&mut ready, &mut readable));
+        if comes_in && let Err(error) = accept_clients(server, listener) {
             anstream::eprintln!("likenew: no client can be let in for a moment: {error}");
             listens_at = clock.now() + PAUSE;
         }
-        server.turn(&readable)?;
+        server.poll(&readable)?;
         for note in server.notes() {
             anstream::eprintln!("likenew: {note}");
         }
-        if interrupt::asked() && exit == Exit::Fine {
+        if interrupt::is_requested() && exit == Exit::Fine {
             exit = Exit::Interrupted;
             server.end();
         }
-        if command.once && server.is_deserted() {
+        if command.once && server.has_no_clients() {
             server.end();
         }
         if clock.now() >= status_at {
             status_at = clock.now() + STATUS;
-            let line = status.line(clock.now(), server.clients(), server.served(), server.accounting());
+            let line = status.line(clock.now(), server.clients(), server.stats(), server.flash_counters());
             line.into_iter().for_each(|line| anstream::eprintln!("{line}"));
         }
     }
@@ -141,29 +140,29 @@ fn serve(
 
 /// Waits until there is something to do. Says whether somebody wants to come in, and whose streams are readable.
 fn wait(
-    server: &Serving<'_>,
+    server: &DriveServer<'_>,
     listener: &Listener,
     listens: bool,
-    attention: &Attention,
+    waiter: &Waiter,
     now: Nanos,
     (ready, readable): (&mut Vec<bool>, &mut Vec<u64>),
 ) -> bool {
-    let mut awaited = vec![Awaited { fd: listener.as_fd(), reads: listens, writes: false }];
+    let mut events = vec![WaitEvent { fd: listener.as_fd(), reads: listens, writes: false }];
     let mut clients = Vec::new();
     // Who is waited for nothing is left out: one that has gone would be ready all the time.
     for interest in server.interests().filter(|interest| interest.reads || interest.writes) {
         let (reads, writes) = (interest.reads, interest.writes);
-        awaited.push(Awaited { fd: interest.stream.as_fd(), reads, writes });
+        events.push(WaitEvent { fd: interest.stream.as_fd(), reads, writes });
         clients.push((interest.client, reads));
     }
-    attention.wait(&awaited, server.wake_at().min(now + SLICE), ready);
+    waiter.wait(&events, server.wake_at().min(now + SLICE), ready);
     readable.clear();
     let of_ready = clients.iter().zip(&ready[1..]).filter(|((_, reads), ready)| *reads && **ready);
     readable.extend(of_ready.map(|((client, _), _)| *client));
     ready[0]
 }
 
-fn let_in(server: &mut Serving<'_>, listener: &Listener) -> std::io::Result<()> {
+fn accept_clients(server: &mut DriveServer<'_>, listener: &Listener) -> std::io::Result<()> {
     while let Some((stream, who)) = listener.accept()? {
         server.connect(stream, &who);
     }
@@ -174,7 +173,7 @@ fn let_in(server: &mut Serving<'_>, listener: &Listener) -> std::io::Result<()> 
 fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
     let listener = match command.listen {
         Some(address) => Listener::tcp(address),
-        None => Listener::unix(&command.socket.clone().unwrap_or_else(|| usual_socket(spec))),
+        None => Listener::unix(&command.socket.clone().unwrap_or_else(|| default_socket(spec))),
     };
     let listener = listener.map_err(|error| match error {
         ListenError::Live(_) | ListenError::NoSocket(_) => Failure::Refused(error.to_string()),
@@ -191,7 +190,7 @@ fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
 }
 
 /// A socket by the drive's name.
-fn usual_socket(spec: &Spec) -> PathBuf {
+fn default_socket(spec: &Spec) -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
     let name = spec.text.trim_start_matches("sim:");
     let name = name.split('?').next().unwrap_or(name);
@@ -214,7 +213,7 @@ fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive, Failure> {
 }
 
 /// Where the bytes are kept, unless the drive keeps them itself.
-fn keeper(
+fn byte_store(
     command: &SimServe,
     drive: &SimDrive,
     store: Option<&mut StoreFile>,
@@ -272,7 +271,7 @@ fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> Strin
 }
 
 /// To standard output, unless JSON is to be alone there.
-fn say(command: &SimServe, text: &str) -> Result<(), Failure> {
+fn print(command: &SimServe, text: &str) -> Result<(), Failure> {
     if command.json.as_deref() == Some(Path::new("-")) {
         anstream::eprint!("{text}");
         return Ok(());

@@ -1,8 +1,8 @@
 //! The lines that a server says of itself from time to time, and at its end.
 
-use likenew_core::drive::Accounting;
+use likenew_core::drive::FlashCounters;
 use likenew_core::units::{Nanos, amount, rate, three_digits};
-use likenew_nbd::served::{Lag, Served};
+use likenew_nbd::serve_stats::{Lag, ServeStats};
 
 /// Answers that leave later than this on average are worth a word: the simulation is slower than the drive.
 const LATE_NS: f64 = 1e6;
@@ -10,8 +10,8 @@ const LATE_NS: f64 = 1e6;
 /// What has happened since the last line.
 #[derive(Debug, Default)]
 pub(super) struct Status {
-    said_at: Nanos,
-    said: Served,
+    reported_at: Nanos,
+    last_report: ServeStats,
 }
 
 impl Status {
@@ -20,13 +20,13 @@ impl Status {
         &mut self,
         now: Nanos,
         clients: usize,
-        served: Served,
-        books: Option<Accounting>,
+        stats: ServeStats,
+        counters: Option<FlashCounters>,
     ) -> Option<String> {
-        let span = now.since(self.said_at).as_secs_f64().max(1e-9);
-        self.said_at = now;
-        let before = std::mem::replace(&mut self.said, served);
-        let after = &self.said;
+        let span = now.since(self.reported_at).as_secs_f64().max(1e-9);
+        self.reported_at = now;
+        let before = std::mem::replace(&mut self.last_report, stats);
+        let after = &self.last_report;
         if (after.requests(), after.clients) == (before.requests(), before.clients) {
             return None;
         }
@@ -39,48 +39,51 @@ impl Status {
             rate(per_second(after.bytes_written, before.bytes_written)),
             lag(&after.lag),
         );
-        Some(
-            books.map_or(line.clone(), |books| {
-                format!("{line}; drive: {}", spelled(&books, after.bytes_trimmed))
-            }),
-        )
+        Some(counters.map_or(line.clone(), |counters| {
+            format!("{line}; drive: {}", counters_text(&counters, after.bytes_trimmed))
+        }))
     }
 }
 
 /// What a serve came to, for people.
-pub(super) fn summary(served: &Served, elapsed: Nanos, drive: Nanos, books: Option<Accounting>) -> String {
+pub(super) fn summary(
+    stats: &ServeStats,
+    elapsed: Nanos,
+    drive: Nanos,
+    counters: Option<FlashCounters>,
+) -> String {
     let mut lines = vec![format!(
         "{} connections in {:.1} s, {:.1} s on the drive's clock; {} requests: {} reads ({}), {} writes ({}), {} TRIM ({}), {} zeroings ({}), {} flushes",
-        served.connections,
+        stats.connections,
         elapsed.as_secs_f64(),
         drive.as_secs_f64(),
-        served.requests(),
-        served.reads,
-        amount(served.bytes_read),
-        served.writes,
-        amount(served.bytes_written),
-        served.trims,
-        amount(served.bytes_trimmed),
-        served.zeroes,
-        amount(served.bytes_zeroed),
-        served.flushes
+        stats.requests(),
+        stats.reads,
+        amount(stats.bytes_read),
+        stats.writes,
+        amount(stats.bytes_written),
+        stats.trims,
+        amount(stats.bytes_trimmed),
+        stats.zeroes,
+        amount(stats.bytes_zeroed),
+        stats.flushes
     )];
-    if served.refused + served.failed + served.dropped > 0 {
+    if stats.refused + stats.failed + stats.dropped > 0 {
         lines.push(format!(
             "{} requests refused, {} failed, {} clients dropped",
-            served.refused, served.failed, served.dropped
+            stats.refused, stats.failed, stats.dropped
         ));
     }
-    if served.lag.answers > 0 {
-        lines.push(format!("{} I/Os at once at most; {}", served.depth_max, lag(&served.lag)));
+    if stats.lag.answers > 0 {
+        lines.push(format!("{} I/Os at once at most; {}", stats.depth_max, lag(&stats.lag)));
     }
-    if let Some(books) = books {
-        lines.push(format!("drive: {}", spelled(&books, served.bytes_trimmed)));
+    if let Some(counters) = counters {
+        lines.push(format!("drive: {}", counters_text(&counters, stats.bytes_trimmed)));
     }
-    if let Some(bytes) = served.bytes_kept {
+    if let Some(bytes) = stats.bytes_kept {
         lines.push(format!("kept beside it: {}", amount(bytes)));
     }
-    if served.lag.mean_ns > LATE_NS {
+    if stats.lag.mean_ns > LATE_NS {
         lines.push(
             "The simulation was slower than the drive: lower --speed, or ask less of it at once.".into(),
         );
@@ -89,29 +92,29 @@ pub(super) fn summary(served: &Served, elapsed: Nanos, drive: Nanos, books: Opti
 }
 
 fn lag(lag: &Lag) -> String {
-    let spelled = |ns: f64| match ns {
+    let time_text = |ns: f64| match ns {
         ..1e6 => format!("{} µs", three_digits(ns / 1e3)),
         _ => format!("{} ms", three_digits(ns / 1e6)),
     };
     format!(
         "answers late by {}, 99 % by less than {}, {} at most",
-        spelled(lag.mean_ns),
-        spelled(lag.p99_ns as f64),
-        spelled(lag.max_ns as f64)
+        time_text(lag.mean_ns),
+        time_text(lag.p99_ns as f64),
+        time_text(lag.max_ns as f64)
     )
 }
 
-fn spelled(books: &Accounting, bytes_trimmed: u64) -> String {
-    if !books.has_flash() {
-        let (host, medium) = (amount(books.host_bytes_written), amount(books.flash_bytes_programmed));
+fn counters_text(counters: &FlashCounters, bytes_trimmed: u64) -> String {
+    if !counters.has_flash() {
+        let (host, medium) = (amount(counters.host_bytes_written), amount(counters.flash_bytes_programmed));
         return format!("{host} from the host, {medium} written to the medium");
     }
     format!(
         "{} from the host, {} programmed, write amplification {:.2}, {} erasures, {} trimmed",
-        amount(books.host_bytes_written),
-        amount(books.flash_bytes_programmed),
-        books.write_amplification,
-        books.erases,
+        amount(counters.host_bytes_written),
+        amount(counters.flash_bytes_programmed),
+        counters.write_amplification,
+        counters.erases,
         amount(bytes_trimmed)
     )
 }
@@ -123,20 +126,22 @@ mod tests {
     #[test]
     fn a_line_is_of_what_happened_since_the_last_one() {
         let mut status = Status::default();
-        let served = Served { clients: 1, reads: 1000, bytes_read: 4_096_000, ..Served::default() };
-        let line = status.line(Nanos::from_secs(2), 1, served.clone(), None).unwrap();
+        let stats = ServeStats { clients: 1, reads: 1000, bytes_read: 4_096_000, ..ServeStats::default() };
+        let line = status.line(Nanos::from_secs(2), 1, stats.clone(), None).unwrap();
         assert!(line.starts_with("1 client; 500 IOPS, 2.05 MB/s read"), "{line}");
-        assert_eq!(status.line(Nanos::from_secs(4), 1, served.clone(), None), None);
-        let more = Served { reads: 1200, ..served };
+        assert_eq!(status.line(Nanos::from_secs(4), 1, stats.clone(), None), None);
+        let more = ServeStats { reads: 1200, ..stats };
         let line = status.line(Nanos::from_secs(5), 2, more, None).unwrap();
         assert!(line.starts_with("2 clients; 200 IOPS"), "{line}");
     }
 
     #[test]
-    fn a_late_simulation_is_told() {
-        let served =
-            |mean_ns| Served { lag: Lag { answers: 1, mean_ns, ..Lag::default() }, ..Served::default() };
-        let say = |mean_ns| summary(&served(mean_ns), Nanos::from_secs(1), Nanos::from_secs(1), None);
-        assert!(say(2e6).contains("slower than the drive") && !say(1e4).contains("slower"));
+    fn a_late_simulation_is_reported() {
+        let stats = |mean_ns| ServeStats {
+            lag: Lag { answers: 1, mean_ns, ..Lag::default() },
+            ..ServeStats::default()
+        };
+        let summary_text = |mean_ns| summary(&stats(mean_ns), Nanos::from_secs(1), Nanos::from_secs(1), None);
+        assert!(summary_text(2e6).contains("slower than the drive") && !summary_text(1e4).contains("slower"));
     }
 }

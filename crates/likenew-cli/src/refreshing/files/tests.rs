@@ -22,8 +22,8 @@ fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
     let path = folder.path().join("film");
     fs::write(&path, bytes(9 << 20)).unwrap();
     fs::File::open(&path).unwrap().sync_all().unwrap();
-    if let Err(fault) = FileStore::take(&path) {
-        eprintln!("SKIPPED: {fault}");
+    if let Err(lab_error) = FileStore::take(&path) {
+        eprintln!("SKIPPED: {lab_error}");
         return None;
     }
     Some((folder, path))
@@ -32,7 +32,7 @@ fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
 /// A file of which one chunk was written again when it was cut off, and the journal of that.
 fn cut_off(folder: &Path, path: &Path) -> PathBuf {
     let mut store = FileStore::take(path).unwrap();
-    let note = Note::of(path.strip_prefix(folder).unwrap(), &store, Some(&Boot::named("first")));
+    let note = Note::for_file(path.strip_prefix(folder).unwrap(), &store, Some(&Boot::from_id("first")));
     let (_, place) = place(folder).unwrap();
     let file = JournalFile::create(&place).unwrap();
     let task = note.task(&store);
@@ -41,13 +41,13 @@ fn cut_off(folder: &Path, path: &Path) -> PathBuf {
 }
 
 /// Goes on while the machine is on that it was cut off on.
-fn resume_after_kill(folder: &Path) -> Result<Option<Resumed>, Fault> {
-    resume(folder, Some(&Boot::named("first")))
+fn resume_after_kill(folder: &Path) -> Result<Option<ResumeReport>, LabError> {
+    resume(folder, Some(&Boot::from_id("first")))
 }
 
 /// Goes on after the machine was without power.
-fn resume_after_cut(folder: &Path) -> Result<Option<Resumed>, Fault> {
-    resume(folder, Some(&Boot::named("second")))
+fn resume_after_cut(folder: &Path) -> Result<Option<ResumeReport>, LabError> {
+    resume(folder, Some(&Boot::from_id("second")))
 }
 
 /// Where no witness stands: in the chunk that was being written, and in one that was not.
@@ -72,10 +72,10 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
     let Some((folder, path)) = folder() else { return };
     let clock = Monotonic::start();
     let before = fs::metadata(&path).unwrap();
-    let mut sum = Sum::default();
+    let mut sum = RefreshTotals::default();
     refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap();
     // All but the places that are never written, by which somebody else's writing would show.
-    let written = sum.cured.bytes_written;
+    let written = sum.fix_report.bytes_written;
     assert!((8 << 20..9 << 20).contains(&written) && sum.gains.len() == 1, "{written}");
     assert!(fs::read(&path).unwrap() == bytes(9 << 20));
     let after = fs::metadata(&path).unwrap();
@@ -85,14 +85,14 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
     );
     refresh_one(folder.path(), &path, 1.0, &clock, &mut sum).unwrap();
     assert_eq!(
-        (sum.cured.bytes_written, &*sum.cured.left_out[0].why),
+        (sum.fix_report.bytes_written, &*sum.fix_report.skips[0].reason),
         (written, "they are read fast enough")
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no journal is left");
     // Somebody has it open.
     let held = fs::File::open(&path).unwrap();
-    let why = refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap_err();
-    assert!(why.why.contains("another program has it open") && !why.is_the_drive, "{why:?}");
+    let reason = refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap_err();
+    assert!(reason.reason.contains("another program has it open") && !reason.is_the_drive, "{reason:?}");
     drop(held);
 }
 
@@ -103,7 +103,7 @@ fn what_was_cut_off_goes_on_before_anything_else() {
     let place = cut_off(folder.path(), &path);
     assert_eq!(
         resume_after_kill(folder.path()).unwrap(),
-        Some(Resumed { file: path.clone(), salvage: None, is_newer: false })
+        Some(ResumeReport { file: path.clone(), salvage: None, is_newer: false })
     );
     assert!(fs::read(&path).unwrap() == bytes(9 << 20));
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_somebody_has_written_since_is_not_restored() {
     assert_eq!(modified(&path), changed);
     // Long after the journal was written it is somebody else's change, whatever has happened in between.
     let journal = fs::File::options().write(true).open(&place).unwrap();
-    journal.set_modified(changed - 2 * OURS).unwrap();
+    journal.set_modified(changed - 2 * OWN_WRITE_WINDOW).unwrap();
     drop(journal);
     let refused = resume_after_cut(folder.path()).unwrap_err().to_string();
     assert!(refused.contains("was written to since") && block_at(&path, INSIDE) == [7; 4096], "{refused}");
@@ -139,7 +139,7 @@ fn what_somebody_has_written_since_is_not_restored() {
     let changed = modified(&path);
     assert_eq!(
         resume_after_kill(folder.path()).unwrap(),
-        Some(Resumed { file: path.clone(), salvage: None, is_newer: true })
+        Some(ResumeReport { file: path.clone(), salvage: None, is_newer: true })
     );
     assert!(fs::read(&path).unwrap() == bytes(9 << 20));
     assert_eq!(modified(&path), changed);
@@ -155,7 +155,7 @@ fn after_a_kill_another_programs_change_outside_of_the_chunk_keeps_its_time() {
         let changed = modified(&path);
         assert_eq!(
             resumes(folder.path()).unwrap(),
-            Some(Resumed { file: path.clone(), salvage: None, is_newer: true })
+            Some(ResumeReport { file: path.clone(), salvage: None, is_newer: true })
         );
         assert!(block_at(&path, OUTSIDE) == [7; 4096]);
         assert_eq!(modified(&path), changed, "rsync and make have to see the change");
@@ -173,10 +173,10 @@ fn what_differs_though_the_power_was_never_lost_stays() {
         assert!(refused.contains(word) && refused.contains("compare it with a backup"), "{refused}");
         assert!(block_at(&path, INSIDE) == [7; 4096] && place.exists());
     };
-    let first = Boot::named("first");
+    let first = Boot::from_id("first");
     refuses(Some(&first), "was written to since");
     // A change of this boot cannot be what another boot's loss of power left.
-    let earlier = Boot { id: "second".to_owned(), began: before - Duration::from_secs(60) };
+    let earlier = Boot { id: "second".to_owned(), started_at: before - Duration::from_secs(60) };
     refuses(Some(&earlier), "was written to since");
     // Whoever has written there has put the time back, or the drive alone was without power.
     fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
@@ -186,9 +186,9 @@ fn what_differs_though_the_power_was_never_lost_stays() {
     // It was gone on with in the second boot, and killed there.
     let (_, journal) = super::place(folder.path()).unwrap();
     JournalFile::open(&journal).unwrap().unwrap().note_resumed_in("second").unwrap();
-    refuses(Some(&Boot::named("second")), "has not lost power since");
+    refuses(Some(&Boot::from_id("second")), "has not lost power since");
     JournalFile::open(&journal).unwrap().unwrap().note_resumed_in("").unwrap();
-    refuses(Some(&Boot::named("third")), "has not lost power since");
+    refuses(Some(&Boot::from_id("third")), "has not lost power since");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn what_a_loss_of_power_has_torn_is_restored_and_the_time_is_never_put_back() {
     let salvage = folder.path().join(SALVAGE);
     assert_eq!(
         resume_after_cut(folder.path()).unwrap(),
-        Some(Resumed { file: path.clone(), salvage: Some(salvage.clone()), is_newer: true })
+        Some(ResumeReport { file: path.clone(), salvage: Some(salvage.clone()), is_newer: true })
     );
     assert!(fs::read(&path).unwrap() == bytes(9 << 20) && !place.exists());
     assert!(fs::read(&salvage).unwrap().ends_with(&[7; 4096]), "what lay there is kept");
@@ -214,7 +214,7 @@ fn what_a_loss_of_power_has_torn_is_restored_and_the_time_is_never_put_back() {
     fs::File::options().write(true).open(&path).unwrap().set_modified(ours).unwrap();
     assert_eq!(
         resume_after_kill(folder.path()).unwrap(),
-        Some(Resumed { file: path.clone(), salvage: None, is_newer: true })
+        Some(ResumeReport { file: path.clone(), salvage: None, is_newer: true })
     );
     assert_eq!(modified(&path), ours);
 }
@@ -224,13 +224,13 @@ fn a_journal_notes_the_boot_in_which_it_is_gone_on_with() {
     let Some((folder, path)) = folder() else { return };
     cut_off(folder.path(), &path);
     let (_, place) = place(folder.path()).unwrap();
-    let interrupted = find_interrupted(&place).unwrap().unwrap();
+    let interrupted = find_interrupted_refresh(&place).unwrap().unwrap();
     assert_eq!(interrupted.resumed_in().unwrap(), None);
     drop(interrupted);
     let journal = JournalFile::open(&place).unwrap().unwrap();
     journal.note_resumed_in("second").unwrap();
     drop(journal);
-    let interrupted = find_interrupted(&place).unwrap().unwrap();
+    let interrupted = find_interrupted_refresh(&place).unwrap().unwrap();
     assert_eq!(interrupted.resumed_in().unwrap().as_deref(), Some("second"));
 }
 
@@ -239,7 +239,7 @@ fn a_journal_of_what_is_done_is_removed() {
     let Some((folder, path)) = folder() else { return };
     let mut store = FileStore::take(&path).unwrap();
     let (_, place) = place(folder.path()).unwrap();
-    let task = Note::of(Path::new("film"), &store, None).task(&store);
+    let task = Note::for_file(Path::new("film"), &store, None).task(&store);
     let mut refresh = Refresh::begin(&mut store, JournalFile::create(&place).unwrap(), &task).unwrap();
     while refresh.step().unwrap().is_some() {}
     drop(refresh);
@@ -265,7 +265,7 @@ fn a_file_that_became_another_is_not_touched() {
 fn planted(folder: &Path, name: &str) -> PathBuf {
     let mut store = FileStore::take(&folder.parent().unwrap().join("victim")).unwrap();
     let (_, place) = place(folder).unwrap();
-    let task = Note::of(Path::new(name), &store, None).task(&store);
+    let task = Note::for_file(Path::new(name), &store, None).task(&store);
     let file = JournalFile::create(&place).unwrap();
     Refresh::begin(&mut store, file, &task).unwrap().step().unwrap();
     place.path()
@@ -281,7 +281,7 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
     std::os::unix::fs::symlink("../victim", folder.join("film")).unwrap();
     std::os::unix::fs::symlink("..", folder.join("up")).unwrap();
     let absolute = victim.to_str().unwrap();
-    let mut tried = 0;
+    let mut attempts = 0;
     for name in ["../victim", absolute, "film", "up/victim", "/proc/self/cwd/victim"] {
         let journal = planted(&folder, name);
         // What lies there differs from what the journal saved: it would be written.
@@ -294,7 +294,7 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
             let after = fs::metadata(&victim).unwrap();
             assert_eq!((after.ctime(), after.ctime_nsec()), (before.ctime(), before.ctime_nsec()));
             assert!(fs::read(&victim).unwrap()[96 << 10..][..4096] == [7; 4096] && journal.exists());
-            tried += 1;
+            attempts += 1;
         }
         fs::remove_file(journal).unwrap();
         fs::write(&victim, bytes(9 << 20)).unwrap();
@@ -306,13 +306,14 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
     assert_eq!(resume_after_kill(&folder).unwrap().unwrap().file, folder.join("second"));
     assert!(fs::read(&victim).unwrap() == bytes(9 << 20));
     println!(
-        "attack: journals planted in a folder to have a file outside it written | {tried} | refused, nothing written"
+        "attack: journals planted in a folder to have a file outside it written | {attempts} | refused, nothing written"
     );
 }
 
 #[test]
 fn a_few_files_that_become_no_faster_end_it() {
-    let gains = |gains: &[f64]| Sum { gains: gains.to_vec(), ..Sum::default() }.is_in_vain();
+    let gains =
+        |gains: &[f64]| RefreshTotals { gains: gains.to_vec(), ..RefreshTotals::default() }.is_fruitless();
     assert!(!gains(&[]) && !gains(&[1.0, 1.0, 1.0]));
     assert!(gains(&[1.0, 1.1, 0.9, 1.0]) && !gains(&[3.0, 1.0, 4.0, 2.5]));
 }

@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use likenew_core::block_store::BlockStore as _;
-use likenew_core::powercut::{End, Power, Volatile};
+use likenew_core::powercut::{End, Power, VolatileDevice};
 
-use super::recording::{Event, Past};
+use super::recorder::{Event, Past};
 
 /// File systems count on a block of this length being there or not, for their superblocks: drives write it as one.
 const BLOCK: u64 = 4096;
@@ -124,7 +124,7 @@ fn written(event: &Event) -> (Range<usize>, Option<&[u8]>) {
     }
 }
 
-/// Puts the places that are written side by side on a [`Volatile`] drive, writes, and cuts its power.
+/// Puts the places that are written side by side on a [`VolatileDevice`] drive, writes, and cuts its power.
 fn torn(durable: &[u8], writes: &[(u64, Vec<u8>)], seed: u64) -> Vec<(u64, Vec<u8>)> {
     let mut places: BTreeMap<u64, u64> = BTreeMap::new();
     let mut ranges: Vec<Range<u64>> =
@@ -148,14 +148,14 @@ fn torn(durable: &[u8], writes: &[(u64, Vec<u8>)], seed: u64) -> Vec<(u64, Vec<u
         content.extend_from_slice(&durable[*start as usize..*end as usize]);
     }
     let power = Power::default();
-    let mut drive = Volatile::new(content, SECTOR, seed, &power);
+    let mut drive = VolatileDevice::new(content, SECTOR, seed, &power);
     for (offset, bytes) in writes {
         let (start, place) = at.range(..=*offset).next_back().expect("each write lies in a place");
         drive.write_at(place + (offset - start), bytes).unwrap();
     }
     power.cut_after(0);
     drive.flush().unwrap_err();
-    drive.come_back(End::PowerLost);
+    drive.restore_power(End::PowerLost);
     let held = |(start, end): (u64, u64)| {
         let place = at[&start] as usize;
         (start, drive.content()[place..place + (end - start) as usize].to_vec())

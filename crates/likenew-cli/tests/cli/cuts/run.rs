@@ -9,10 +9,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::medium::{Medium, Mount, Sectors};
-use super::owned::{self, OLD, Owned};
-use super::recording::{Past, Recorder};
-use crate::served::mounted::Mounted;
-use crate::served::{noise, system};
+use super::owner_files::{self, FolderState, OLD};
+use super::recorder::{Past, Recorder};
+use crate::serve::mounted::Mounted;
+use crate::serve::{noise, system};
 use crate::support::Sandbox;
 
 /// What the owner writes while it runs, and our own scratch.
@@ -36,17 +36,17 @@ impl FileSystem {
 }
 
 /// A run that was recorded.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedRun {
     pub(crate) sandbox: Sandbox,
     pub(crate) past: Past,
-    pub(crate) owned: Owned,
+    pub(crate) owned: FolderState,
     pub(crate) point: PathBuf,
     /// Bytes that were free when recording began.
     pub(crate) free: u64,
     /// The archive as it was at some positions.
     pub(crate) archives: Vec<(usize, PathBuf)>,
     /// What the run has said.
-    pub(crate) said: String,
+    pub(crate) message: String,
     pub(crate) sectors: Sectors,
     meanwhile: Vec<Durable>,
     pub(crate) system: &'static str,
@@ -61,7 +61,7 @@ struct Durable {
 }
 
 /// What was seen of one cut.
-pub(crate) struct Seen {
+pub(crate) struct CutResult {
     /// Whether there is anything of the run.
     pub(crate) has_leftover: bool,
     pub(crate) meanwhile: usize,
@@ -111,15 +111,15 @@ pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
     let mut make = of.make.to_vec();
     if takes_over {
         fs::create_dir(&old).unwrap();
-        owned::make_old(&old);
+        owner_files::make_old(&old);
         make.extend(["--rootdir", old.to_str().unwrap()]);
     }
     // Past the cache of the served file, so that what the kernel writes and reads is what reaches us.
     let mounted = Mounted::over(&sandbox, &recorder.uri, &make, &["--direct-io=on"])?;
     if !takes_over {
-        owned::make_old(mounted.point());
+        owner_files::make_old(mounted.point());
     }
-    owned::make(mounted.point());
+    owner_files::make(mounted.point());
     fs::create_dir(mounted.point().join(MEANWHILE)).unwrap();
     let (device, point) = (mounted.device(), mounted.point().to_str().unwrap());
     let inodes = OLD.map(|name| fs::metadata(mounted.point().join(name)).unwrap().ino().to_string());
@@ -143,17 +143,17 @@ pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
 }
 
 /// Runs `likenew recondition` with these arguments on a file system over a recording. None where that can not be made.
-pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<Recorded> {
+pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<RecordedRun> {
     let (sandbox, recorder, mounted) = begin(of)?;
     let point = mounted.point().to_owned();
-    let owned = Owned::of(&point, &APART);
+    let owned = FolderState::of(&point, &APART);
     let free = free(&point);
     recorder.recording.begin();
-    let out = sandbox.work().join("said");
+    let out = sandbox.work().join("output");
     let all = [&["recondition", point.to_str().unwrap()][..], arguments].concat();
     let mut command = sandbox.command(&all);
-    let said = File::create(&out).unwrap();
-    let mut child = command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap();
+    let output = File::create(&out).unwrap();
+    let mut child = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
     let (mut meanwhile, mut archives) = (Vec::<Durable>::new(), Vec::new());
     let status = loop {
         let number = meanwhile.len();
@@ -176,21 +176,21 @@ pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<Recorded> {
         }
         std::thread::sleep(Duration::from_millis(25));
     };
-    let said = fs::read_to_string(out).unwrap();
-    assert!(matches!(status.code(), Some(0 | 10)), "{status}: {said}");
+    let message = fs::read_to_string(out).unwrap();
+    assert!(matches!(status.code(), Some(0 | 10)), "{status}: {message}");
     let past = recorder.recording.end();
-    if let Some(why) = owned.difference_or_folder(&Owned::of(&point, &APART)) {
-        panic!("after a whole run: {why}");
+    if let Some(reason) = owned.difference_or_folder(&FolderState::of(&point, &APART)) {
+        panic!("after a whole run: {reason}");
     }
     drop(mounted);
-    Some(Recorded {
+    Some(RecordedRun {
         sandbox,
         past,
         owned,
         point,
         free,
         archives,
-        said,
+        message,
         sectors: of.sectors,
         meanwhile,
         system: of.name(),
@@ -198,14 +198,14 @@ pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<Recorded> {
     })
 }
 
-impl Recorded {
+impl RecordedRun {
     /// Mounts what a cut at this position has left, and compares everything that has to be there.
-    pub(crate) fn mount(&self, image: &Path, point: &Path, cut: usize) -> (Mount, Seen) {
+    pub(crate) fn mount(&self, image: &Path, point: &Path, cut: usize) -> (Mount, CutResult) {
         let mount = Mount::of(image, point)
-            .unwrap_or_else(|why| panic!("cut after {cut} events: it can not be mounted: {why}"));
+            .unwrap_or_else(|reason| panic!("cut after {cut} events: it can not be mounted: {reason}"));
         let has_leftover = point.join(SCRATCH).exists();
         let meanwhile = self.durable(point, cut);
-        (mount, Seen { has_leftover, meanwhile })
+        (mount, CutResult { has_leftover, meanwhile })
     }
 
     /// Compares what the owner has made durable by then. How many files were written meanwhile.
@@ -217,7 +217,7 @@ impl Recorded {
                 read.is_ok_and(|read| read == *bytes),
                 "cut after {cut} events: {name}, durable after {position}, is not as it was written: {}",
                 fs::metadata(point.join(name))
-                    .map_or_else(|why| why.to_string(), |of| format!("{} bytes", of.len()))
+                    .map_or_else(|reason| reason.to_string(), |of| format!("{} bytes", of.len()))
             );
         }
         durable.len()
@@ -226,8 +226,8 @@ impl Recorded {
     /// Compares the owner's files.
     #[track_caller]
     pub(crate) fn compare(&self, point: &Path, apart: &[&str], cut: usize) {
-        if let Some(why) = self.owned.difference(&Owned::of(point, &[&APART[..], apart].concat())) {
-            panic!("cut after {cut} events: {why}");
+        if let Some(reason) = self.owned.difference(&FolderState::of(point, &[&APART[..], apart].concat())) {
+            panic!("cut after {cut} events: {reason}");
         }
     }
 
@@ -235,9 +235,9 @@ impl Recorded {
     #[track_caller]
     pub(crate) fn is_sound(&self, image: &Path, cut: usize) {
         let output = Command::new(self.check[0]).args(&self.check[1..]).arg(image).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
+        let message = String::from_utf8_lossy(&output.stdout);
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "cut after {cut} events: {said}{error}");
+        assert!(output.status.success(), "cut after {cut} events: {message}{error}");
     }
 }
 
@@ -264,10 +264,10 @@ pub(crate) fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
 
 /// Cuts the power at these places, on both processors, and shows each image to `look`, with a folder to mount it in.
 pub(crate) fn cut_each<T: Send>(
-    recorded: &Recorded,
+    recorded: &RecordedRun,
     cuts: &[usize],
     workers: usize,
-    look: impl Fn(&Path, &Path, usize) -> T + Sync,
+    inspect: impl Fn(&Path, &Path, usize) -> T + Sync,
 ) -> Vec<T> {
     let memory = in_memory();
     let work = |worker: usize, cuts: &[usize]| -> Vec<T> {
@@ -279,7 +279,7 @@ pub(crate) fn cut_each<T: Send>(
         cuts.iter()
             .map(|cut| {
                 medium.cut(*cut, seeds(u64::MAX), &file);
-                look(&image, &point, *cut)
+                inspect(&image, &point, *cut)
             })
             .collect()
     };

@@ -5,25 +5,25 @@ use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use super::{Section, unsayable};
+use super::{Section, not_expressible};
 use crate::export::ExportError;
 
 impl Section {
     /// Every copy gets an equal part of a count or an amount, as the loop's lanes do.
     pub(super) fn until(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
         let Until { elapsed, ops, bytes } = workload.until;
-        let counted = ops.is_some() || bytes.is_some();
-        if counted && workload.streams.len() > 1 {
+        let has_count = ops.is_some() || bytes.is_some();
+        if has_count && workload.streams.len() > 1 {
             if elapsed.is_none() {
                 let missing = "jobs side by side can only end together by time, and it ends by a count or an amount: \
                                give until.elapsed, or one stream";
-                return Err(unsayable(workload, missing));
+                return Err(not_expressible(workload, missing));
             }
             self.comment(
                 "fio can not count streams side by side together: only the time ends this, not the amount",
             );
             self.set("time_based", 1);
-        } else if counted {
+        } else if has_count {
             self.amount(workload, &stream.size);
         } else {
             self.set("time_based", 1);

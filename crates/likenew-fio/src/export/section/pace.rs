@@ -2,37 +2,37 @@
 
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::workload::{Arrivals, Pace, Stream, Workload};
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 
-use super::{Section, unsayable};
+use super::{Section, not_expressible};
 use crate::export::ExportError;
 
 impl Section {
     pub(super) fn pace(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
-        if matches!(stream.pace, Pace::Turns { .. }) {
+        if matches!(stream.arrival, Arrival::Interleaved { .. }) {
             let missing =
                 "its streams take turns in exact proportions, and jobs of fio run each at its own pace";
-            return Err(unsayable(workload, missing));
+            return Err(not_expressible(workload, missing));
         }
-        self.set("iodepth", stream.pace.depth());
-        let Pace::Open { per_second, arrivals, .. } = stream.pace else { return Ok(()) };
+        self.set("iodepth", stream.arrival.depth());
+        let Arrival::Open { per_second, inter_arrival, .. } = stream.arrival else { return Ok(()) };
         self.comment(
             "an I/O that leaves late counts from when it left in fio, and from when it was due with us",
         );
-        match arrivals {
-            Arrivals::Even => {
+        match inter_arrival {
+            InterArrival::Even => {
                 // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was really moved.
                 let bytes_per_s = per_second * stream.size.mean();
                 self.set("rate", sides(workload, stream, bytes_per_s, "bytes")?);
             }
-            Arrivals::Poisson => {
+            InterArrival::Poisson => {
                 if per_second.fract() != 0.0 {
                     self.comment("fio knows whole I/Os a second: the rate is rounded");
                 }
                 self.set("rate_iops", sides(workload, stream, per_second, "I/Os")?);
             }
         }
-        if arrivals == Arrivals::Poisson {
+        if inter_arrival == InterArrival::Poisson {
             self.set("rate_process", "poisson");
         }
         Ok(())
@@ -51,7 +51,7 @@ fn sides(workload: &Workload, stream: &Stream, rate: f64, what: &str) -> Result<
         }
         let missing =
             format!("a pace of {rate} {what} a second is not among fio's whole numbers, 1 to {max}");
-        Err(unsayable(workload, missing))
+        Err(not_expressible(workload, missing))
     };
     Ok(match stream.op {
         Mix::Reads(percent) => {

@@ -11,10 +11,11 @@ use super::{caveat, one};
 #[test]
 fn what_is_read_to_verify_has_its_own_time() {
     let imported = import(sample!("verify.json")).unwrap();
-    let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
-    assert_eq!(format!("{}, verify", written.workload.name), verified.workload.name);
-    assert_eq!(verified.workload.streams[0].op, Mix::Only(Op::Read));
-    for (segment, op, other, ms) in [(written, Op::Write, Op::Read, 238), (verified, Op::Read, Op::Write, 3)]
+    let [written, verify_counts] = &imported.segments[..] else { panic!("two workloads") };
+    assert_eq!(format!("{}, verify", written.workload.name), verify_counts.workload.name);
+    assert_eq!(verify_counts.workload.streams[0].op, Mix::Only(Op::Read));
+    for (segment, op, other, ms) in
+        [(written, Op::Write, Op::Read, 238), (verify_counts, Op::Read, Op::Write, 3)]
     {
         assert_eq!((segment.ios(op), segment.ios(other), segment.stop), (16, 0, Stop::Reached));
         assert_eq!(segment.elapsed(), Nanos::from_millis(ms));
@@ -84,15 +85,20 @@ fn an_error_that_ends_the_verification_leaves_the_writes_as_they_were() {
         (sample!("verify_unreadable.json"), 5, (56, 6, 17)),
     ] {
         let imported = import(text).unwrap();
-        let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
+        let [written, verify_counts] = &imported.segments[..] else { panic!("two workloads") };
         assert_eq!((written.stop, written.errors(), written.ios(Op::Write)), (Stop::Reached, 0, 16));
         assert_eq!(written.bytes_per_s(), Some(f64::from(1 << 20) / f64::from(write_ms) * 1e3));
         assert_eq!(
-            (verified.stop, verified.errors(), verified.ios(Op::Read), verified.bytes_per_s()),
+            (
+                verify_counts.stop,
+                verify_counts.errors(),
+                verify_counts.ios(Op::Read),
+                verify_counts.bytes_per_s()
+            ),
             (Stop::JobFailed { errno }, 1, read, None)
         );
-        assert_eq!(verified.elapsed(), Nanos::from_millis(read_ms));
-        caveat(&imported, &format!("\"{}\": failed:", verified.workload.name));
+        assert_eq!(verify_counts.elapsed(), Nanos::from_millis(read_ms));
+        caveat(&imported, &format!("\"{}\": failed:", verify_counts.workload.name));
     }
 }
 
@@ -100,16 +106,19 @@ fn an_error_that_ends_the_verification_leaves_the_writes_as_they_were() {
 fn an_error_that_may_be_of_either_phase_leaves_neither_with_a_rate() {
     let text = sample!("verify_goes_on.json").replace(": 84", ": 5");
     let imported = import(&text).unwrap();
-    let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
-    for segment in [written, verified] {
+    let [written, verify_counts] = &imported.segments[..] else { panic!("two workloads") };
+    for segment in [written, verify_counts] {
         assert_eq!((segment.stop, segment.bytes_per_s()), (Stop::JobFailed { errno: 5 }, None));
     }
-    assert_eq!((written.errors(), verified.errors()), (1, 0));
+    assert_eq!((written.errors(), verify_counts.errors()), (1, 0));
     // A write passed over an error, and the verification ended with another.
     let text = sample!("verify_goes_on.json").replace("\"first_error\" : 84", "\"first_error\" : 5");
     let imported = import(&text).unwrap();
-    let [written, verified] = &imported.segments[..] else { panic!("two workloads") };
-    assert_eq!((written.stop, verified.stop), (Stop::JobFailed { errno: 5 }, Stop::JobFailed { errno: 84 }));
+    let [written, verify_counts] = &imported.segments[..] else { panic!("two workloads") };
+    assert_eq!(
+        (written.stop, verify_counts.stop),
+        (Stop::JobFailed { errno: 5 }, Stop::JobFailed { errno: 84 })
+    );
     // Of a job that ran in loops only data that differ are sure to have been read.
     for (errno, writes) in [(84, Stop::Reached), (5, Stop::JobFailed { errno: 5 })] {
         let text = sample!("verify_damaged.json")

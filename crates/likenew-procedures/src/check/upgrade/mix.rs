@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -27,7 +27,7 @@ pub struct MixOption {
     pub applications: Vec<String>,
     /// Applications that the library does not have, in full.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<Application>,
+    pub custom: Vec<Application>,
     /// Part of their I/Os that is played.
     pub scale: f64,
     /// Bytes of address space that they work in.
@@ -66,7 +66,7 @@ impl MixOption {
     /// A name that is not known, twice the same, or too few bytes.
     pub fn new(
         applications: Vec<String>,
-        own: Vec<Application>,
+        custom: Vec<Application>,
         capacity: u64,
         writable: u64,
     ) -> Result<Self, String> {
@@ -79,7 +79,7 @@ impl MixOption {
                 "{there} are too little to play applications in: at least {least} are needed"
             ));
         }
-        let mut mix = Self { applications, own, scale: 1.0, span, time: Self::TIME, reads_only };
+        let mut mix = Self { applications, custom, scale: 1.0, span, time: Self::TIME, reads_only };
         let of = |side: fn(&Application) -> u64| mix.all().map(|all| all.iter().map(side).sum::<u64>());
         let (read, written) = (of(Application::bytes_read)?, of(Application::bytes_written)?);
         if reads_only && read == 0 {
@@ -95,8 +95,8 @@ impl MixOption {
 
     /// The applications, each once; what they write is left out where nothing may be written.
     pub(super) fn all(&self) -> Result<Vec<Application>, String> {
-        let (applications, own) = (self.applications.clone(), self.own.clone());
-        let mut all = AppsOptions { applications, own, ..AppsOptions::default() }.all()?;
+        let (applications, custom) = (self.applications.clone(), self.custom.clone());
+        let mut all = AppsOptions { applications, custom, ..AppsOptions::default() }.all()?;
         if self.reads_only {
             all.iter_mut().for_each(|of| of.writes = None);
             all.retain(|of| of.reads.is_some());
@@ -124,8 +124,8 @@ impl MixOption {
 
     /// What is meant, in words.
     pub(super) fn words(&self) -> String {
-        let own = self.own.iter().map(|of| of.name.as_str());
-        let names: Vec<&str> = self.applications.iter().map(String::as_str).chain(own).collect();
+        let custom = self.custom.iter().map(|of| of.name.as_str());
+        let names: Vec<&str> = self.applications.iter().map(String::as_str).chain(custom).collect();
         names.join(", ")
     }
 
@@ -144,7 +144,7 @@ impl MixOption {
     fn workloads(&self, zone: &Range<u64>, geometry: &Geometry) -> Vec<Workload> {
         let mut workloads = Vec::new();
         if geometry.writable {
-            let place = Place::Forward(Region::bytes(zone.clone()));
+            let place = AccessPattern::Sequential(Region::bytes(zone.clone()));
             let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
             let until = Until { elapsed: Some(PREPARATION_TIME), ..Until::bytes(zone.end - zone.start) };
             workloads.push(Workload { flush: true, ..Workload::new(PREPARATION, until, vec![stream]) });
@@ -183,7 +183,7 @@ impl MixOption {
                 let times = segment.workload.until.ops? as f64 / ios as f64 / self.scale;
                 let depth = f64::from(segment.workload.depth().max(1));
                 sum.ios += ios;
-                sum.awaited_ns += times * segment.total_of(Op::Read).latency_ns_sum as f64 / depth;
+                sum.blocking_ns += times * segment.total_of(Op::Read).latency_ns_sum as f64 / depth;
                 sum.busy_ns += times * segment.busy.0 as f64;
                 latencies.merge(&segment.latencies());
                 variance += (times / depth).powi(2) * ios as f64 * spread(&segment.latencies());

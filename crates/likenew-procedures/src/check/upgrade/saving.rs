@@ -9,7 +9,7 @@ use super::waits::Waits;
 pub(super) const WORTH: f64 = 0.01;
 
 /// Where nothing says how long the work takes with its pauses, worth it is what leaves this share of the waiting.
-pub(super) const LEFT: f64 = 0.5;
+pub(super) const REMAINING_SHARE: f64 = 0.5;
 
 /// Time that is waited less, in nanoseconds, below 0 where it is more. What is surely waited for is the value, and all that may be is the other
 /// end of the interval; both are widened by what is unknown of each.
@@ -19,24 +19,25 @@ pub(super) struct Saving {
     pub(super) low: f64,
     pub(super) high: f64,
     /// Share of the waiting that is left, between these.
-    pub(super) left: [f64; 2],
+    pub(super) remaining_share: [f64; 2],
 }
 
 impl Saving {
-    pub(super) fn of(from: &Waits, to: &Waits) -> Self {
-        let (least, most) = (from.awaited_ns - to.awaited_ns, from.busy_ns - to.busy_ns);
+    pub(super) fn from_waits(from: &Waits, to: &Waits) -> Self {
+        let (least, most) = (from.blocking_ns - to.blocking_ns, from.busy_ns - to.busy_ns);
         let doubt = from.doubt_ns.hypot(to.doubt_ns);
         let left = |from_ns: f64, to_ns: f64| {
             let (share, part) = (to_ns / from_ns.max(1.0), |doubt: f64, of: f64| doubt / of.max(1.0));
             let doubt = share * part(from.doubt_ns, from_ns).hypot(part(to.doubt_ns, to_ns));
             [(share - doubt).max(0.0), share + doubt]
         };
-        let (least_left, most_left) = (left(from.awaited_ns, to.awaited_ns), left(from.busy_ns, to.busy_ns));
+        let (least_left, most_left) =
+            (left(from.blocking_ns, to.blocking_ns), left(from.busy_ns, to.busy_ns));
         Self {
             value: least,
             low: least.min(most) - doubt,
             high: least.max(most) + doubt,
-            left: [least_left[0].min(most_left[0]), least_left[1].max(most_left[1])],
+            remaining_share: [least_left[0].min(most_left[0]), least_left[1].max(most_left[1])],
         }
     }
 
@@ -47,7 +48,7 @@ impl Saving {
                 let least = WORTH * elapsed.0 as f64;
                 (self.low >= least, self.high >= least)
             }
-            None => (self.left[1] <= LEFT, self.left[0] <= LEFT),
+            None => (self.remaining_share[1] <= REMAINING_SHARE, self.remaining_share[0] <= REMAINING_SHARE),
         };
         match (surely, perhaps) {
             (true, _) => Standing::Holds,
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     fn waits(awaited_s: f64, busy_s: f64) -> Waits {
-        Waits { ios: 1000, awaited_ns: awaited_s * 1e9, busy_ns: busy_s * 1e9, ..Waits::default() }
+        Waits { ios: 1000, blocking_ns: awaited_s * 1e9, busy_ns: busy_s * 1e9, ..Waits::default() }
     }
 
     #[test]
@@ -77,9 +78,9 @@ mod tests {
             (waits(10.0, 195.0), Standing::Undecided),
             (waits(300.0, 400.0), Standing::Fails),
         ] {
-            assert_eq!(Saving::of(&from, &to).standing(Some(hour)), standing, "{to:?}");
+            assert_eq!(Saving::from_waits(&from, &to).standing(Some(hour)), standing, "{to:?}");
         }
-        let Saving { value, low, high, .. } = Saving::of(&from, &waits(10.0, 195.0));
+        let Saving { value, low, high, .. } = Saving::from_waits(&from, &waits(10.0, 195.0));
         assert_eq!((value, low, high), (90e9, 5e9, 90e9), "the value is an end of the interval");
     }
 
@@ -93,7 +94,7 @@ mod tests {
             (waits(40.0, 150.0), Standing::Undecided),
             (doubtful, Standing::Undecided),
         ] {
-            assert_eq!(Saving::of(&from, &to).standing(None), standing, "{to:?}");
+            assert_eq!(Saving::from_waits(&from, &to).standing(None), standing, "{to:?}");
         }
     }
 }

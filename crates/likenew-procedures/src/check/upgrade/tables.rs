@@ -26,9 +26,9 @@ struct UpgradeRow<'a> {
 
 /// This drive, the same as new, and the others, least waited for first.
 fn all(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
-    let own = options.drives.iter().filter(|drive| drive.role != Role::Candidate);
-    let own = own.filter_map(|drive| Some((drive, drive.waits.as_ref()?)));
-    own.chain(options.candidates()).collect()
+    let references = options.drives.iter().filter(|drive| drive.role != Role::Candidate);
+    let references = references.filter_map(|drive| Some((drive, drive.waits.as_ref()?)));
+    references.chain(options.candidates()).collect()
 }
 
 /// Puts table and picture in.
@@ -39,7 +39,7 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
     }
     let now = options.waits_of(Role::Now);
     let rows = all.iter().map(|(drive, waits)| {
-        let saving = now.filter(|_| drive.role != Role::Now).map(|now| Saving::of(now, waits));
+        let saving = now.filter(|_| drive.role != Role::Now).map(|now| Saving::from_waits(now, waits));
         row(UpgradeRow {
             drive: &drive.name,
             role: match drive.role {
@@ -47,7 +47,7 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
                 Role::AsNew => "as new",
                 Role::Candidate => "candidate",
             },
-            waited_ns: waits.awaited_ns,
+            waited_ns: waits.blocking_ns,
             waited_ns_low: waits.low_ns(),
             waited_ns_high: waits.high_ns(),
             saved_ns: saving.map(|of| of.value),
@@ -55,7 +55,7 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
             saved_ns_high: saving.map(|of| of.high),
             faster_times: saving
                 .and(now)
-                .map(|now| now.awaited_ns / waits.awaited_ns)
+                .map(|now| now.blocking_ns / waits.blocking_ns)
                 .filter(|of| of.is_finite()),
             latency_ns_p99: waits.latency_ns_p99,
             latency_ns_max: waits.latency_ns_max,
@@ -76,6 +76,6 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
             Role::AsNew => format!("{} as new", drive.name),
             Role::Now | Role::Candidate => drive.name.clone(),
         }))
-        .lines([line("reads and flushes", |of| of.awaited_ns), line("with all writes", |of| of.busy_ns)]);
+        .lines([line("reads and flushes", |of| of.blocking_ns), line("with all writes", |of| of.busy_ns)]);
     findings.series.insert("upgrade".into(), picture);
 }

@@ -1,6 +1,6 @@
 //! How long a piece of work was waited for on a drive.
 
-use likenew_core::replayed::Replayed;
+use likenew_core::replay_record::ReplayRecord;
 use serde::{Deserialize, Serialize};
 
 /// Where a recording knows the latency of fewer I/Os than this share, they may not stand for the others.
@@ -13,7 +13,7 @@ pub struct Waits {
     /// I/Os.
     pub ios: u64,
     /// Time with a read or a flush in flight, which a program waits for.
-    pub awaited_ns: f64,
+    pub blocking_ns: f64,
     /// Time with anything in flight: what was waited at most, if programs wait for all that they write.
     pub busy_ns: f64,
     /// What is unknown about both, as only a part of the work was played; 0 where all of it was.
@@ -27,36 +27,36 @@ pub struct Waits {
 
 impl Waits {
     /// On the drive that a recording was replayed on.
-    pub fn here(replayed: &Replayed) -> Self {
+    pub fn from_replay(replay_record: &ReplayRecord) -> Self {
         Self {
-            ios: replayed.ios,
-            awaited_ns: replayed.awaited.here_ns as f64,
-            busy_ns: replayed.busy.here_ns as f64,
+            ios: replay_record.ios,
+            blocking_ns: replay_record.blocking.replayed_ns as f64,
+            busy_ns: replay_record.busy.replayed_ns as f64,
             doubt_ns: 0.0,
-            latency_ns_p99: replayed.here.quantile(0.99).0,
-            latency_ns_max: replayed.here.max().0,
+            latency_ns_p99: replay_record.replay_latency.quantile(0.99).0,
+            latency_ns_max: replay_record.replay_latency.max().0,
         }
     }
 
     /// On the drive that was recorded; nothing where the recording does not say how long most of its I/Os took.
-    pub fn there(replayed: &Replayed) -> Option<Self> {
-        let share = replayed.paired() as f64 / replayed.ios.max(1) as f64;
+    pub fn from_recording(replay_record: &ReplayRecord) -> Option<Self> {
+        let share = replay_record.paired_ios() as f64 / replay_record.ios.max(1) as f64;
         (share >= PAIRED_MIN).then(|| Self {
-            ios: replayed.paired(),
-            awaited_ns: replayed.awaited.there_ns as f64,
-            busy_ns: replayed.busy.there_ns as f64,
+            ios: replay_record.paired_ios(),
+            blocking_ns: replay_record.blocking.recorded_ns as f64,
+            busy_ns: replay_record.busy.recorded_ns as f64,
             doubt_ns: 0.0,
-            latency_ns_p99: replayed.there.quantile(0.99).0,
-            latency_ns_max: replayed.there.max().0,
+            latency_ns_p99: replay_record.recording_latency.quantile(0.99).0,
+            latency_ns_max: replay_record.recording_latency.max().0,
         })
     }
 
     pub(super) fn low_ns(&self) -> f64 {
-        (self.awaited_ns - self.doubt_ns).max(0.0)
+        (self.blocking_ns - self.doubt_ns).max(0.0)
     }
 
     pub(super) fn high_ns(&self) -> f64 {
-        self.busy_ns.max(self.awaited_ns) + self.doubt_ns
+        self.busy_ns.max(self.blocking_ns) + self.doubt_ns
     }
 }
 

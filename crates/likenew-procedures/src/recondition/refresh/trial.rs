@@ -1,17 +1,17 @@
 //! A small part written again on trial, where nobody knows how long reads of fresh data take.
 
-use likenew_core::cure::{Cure, Piece};
-use likenew_core::look::{Look, Seen};
+use likenew_core::fix::{AddressRange, Fix};
+use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Step;
 use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;
 use likenew_stats::summary::quantile;
 
-use super::super::rung::RungName;
+use super::super::recondition_step::StepName;
 use super::{BLOCK, PER_WINDOW, SLOW, Window, latency_ns, reads, slow_pieces};
 
-const BEFORE: &str = "reads of what is to be written again";
-const AGAIN: &str = "reads of what was written again";
+const READS_BEFORE: &str = "reads before rewrite";
+const READS_AFTER: &str = "reads after rewrite";
 /// Where nothing fresh was read, this quantile of all windows stands for it, until some of it was written again on trial.
 const FAST: f64 = 0.1;
 /// What is written again on trial, read in so many windows before and after, and by how much that has to become faster.
@@ -20,18 +20,18 @@ const TRIAL_WINDOWS: u64 = 16;
 const GAIN_LEAST: f64 = 1.15;
 /// Zeros are not written again: a trial says nothing of a part that holds less than this share of anything else, and goes on with another
 /// one, so many times.
-const HELD_LEAST: f64 = 0.25;
+const DATA_SHARE_MIN: f64 = 0.25;
 const TRIALS: usize = 8;
 
 /// What a small part that was written again tells of the rest, where nothing fresh was read.
 pub(super) enum Trial {
-    Next(Box<Step>),
+    Untested(Box<Step>),
     /// It became no faster.
-    InVain,
+    NoGain,
     /// How long a survey's reads of it would take now, and what has been tried.
     Fresh {
         latency_ns: f64,
-        tried: Vec<Piece>,
+        attempted_pieces: Vec<AddressRange>,
     },
 }
 
@@ -39,51 +39,51 @@ pub(super) enum Trial {
 pub(super) fn trial<'a>(
     windows: &[Window],
     segments: &[Segment],
-    mut ends: impl Iterator<Item = &'a Seen>,
+    mut ends: impl Iterator<Item = &'a ProbeResult>,
 ) -> Option<Trial> {
     let run = |name: &str| {
-        let is_it = |segment: &&Segment| segment.workload.name == RungName::Refresh.step(name);
+        let is_it = |segment: &&Segment| segment.workload.name == StepName::Refresh.step(name);
         segments.iter().find(is_it)
     };
     let all: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
     let longer_than_ns = SLOW * quantile(&all, FAST)?;
-    let mut tried = Vec::new();
+    let mut attempted_pieces = Vec::new();
     let (piece, before, held) = loop {
-        let Some(piece) = slowest(windows, longer_than_ns, &tried) else {
-            return (!tried.is_empty()).then_some(Trial::InVain);
+        let Some(piece) = slowest(windows, longer_than_ns, &attempted_pieces) else {
+            return (!attempted_pieces.is_empty()).then_some(Trial::NoGain);
         };
-        let name = format!("{BEFORE} {}", tried.len() + 1);
+        let name = format!("{READS_BEFORE} {}", attempted_pieces.len() + 1);
         let Some(before) = run(&name) else {
-            return Some(Trial::Next(Box::new(Step::Run(reads_of(&name, piece)))));
+            return Some(Trial::Untested(Box::new(Step::Run(reads_of(&name, piece)))));
         };
-        let Some(seen) = ends.next() else {
-            let cure = Cure::Refresh { pieces: vec![piece] };
-            return Some(Trial::Next(Box::new(Step::Look(Look::Cure(cure)))));
+        let Some(result) = ends.next() else {
+            let fix = Fix::Refresh { pieces: vec![piece] };
+            return Some(Trial::Untested(Box::new(Step::Probe(Probe::Fix(fix)))));
         };
-        tried.push(piece);
-        let Seen::Cured(cured) = seen else { return Some(Trial::InVain) };
-        let held = (cured.bytes_written as f64 / piece.bytes as f64).min(1.0);
-        if held >= HELD_LEAST {
+        attempted_pieces.push(piece);
+        let ProbeResult::FixReport(report) = result else { return Some(Trial::NoGain) };
+        let held = (report.bytes_written as f64 / piece.bytes as f64).min(1.0);
+        if held >= DATA_SHARE_MIN {
             break (piece, before, held);
         }
-        if tried.len() == TRIALS {
-            return Some(Trial::InVain);
+        if attempted_pieces.len() == TRIALS {
+            return Some(Trial::NoGain);
         }
     };
-    let Some(again) = run(AGAIN) else {
-        return Some(Trial::Next(Box::new(Step::Run(reads_of(AGAIN, piece)))));
+    let Some(again) = run(READS_AFTER) else {
+        return Some(Trial::Untested(Box::new(Step::Run(reads_of(READS_AFTER, piece)))));
     };
     // Of what was written again half is faster than this, and zeros are as slow as before.
     let now = quantile(&latencies(again), held / 2.0)?;
     let before = quantile(&latencies(before), 0.5)?;
     if before < GAIN_LEAST * now {
-        return Some(Trial::InVain);
+        return Some(Trial::NoGain);
     }
     // Reads near each other may be faster than those of a survey, whatever they read.
     let within = windows.iter().filter(|window| window.overlaps(piece));
     let of_survey: Vec<f64> = within.map(|window| window.latency_ns).collect();
     let latency_ns = (quantile(&of_survey, 0.5)? - (before - now)).max(now);
-    Some(Trial::Fresh { latency_ns, tried })
+    Some(Trial::Fresh { latency_ns, attempted_pieces })
 }
 
 fn latencies(segment: &Segment) -> Vec<f64> {
@@ -92,37 +92,44 @@ fn latencies(segment: &Segment) -> Vec<f64> {
 
 /// What is about as slow as the slowest window that nothing was tried of, around it, up to the length of a trial. Nothing where none is
 /// slower than this.
-fn slowest(windows: &[Window], longer_than_ns: f64, tried: &[Piece]) -> Option<Piece> {
-    let is_tried = |window: &&Window| tried.iter().any(|piece| window.overlaps(*piece));
+fn slowest(
+    windows: &[Window],
+    longer_than_ns: f64,
+    attempted_pieces: &[AddressRange],
+) -> Option<AddressRange> {
+    let is_tried = |window: &&Window| attempted_pieces.iter().any(|piece| window.overlaps(*piece));
     let slow = windows.iter().filter(|window| window.latency_ns > longer_than_ns && !is_tried(window));
     let worst = slow.max_by(|one, other| one.latency_ns.total_cmp(&other.latency_ns))?;
     let alike = slow_pieces(windows, longer_than_ns.max(worst.latency_ns / SLOW));
-    let alike = tried.iter().fold(alike, |alike, piece| without(&alike, *piece));
+    let alike = attempted_pieces.iter().fold(alike, |alike, piece| subtract(&alike, *piece));
     let around = alike.iter().find(|piece| worst.overlaps(**piece))?;
     let end = around.offset + around.bytes;
     let offset = worst.offset.min(end.saturating_sub(TRIAL)).max(around.offset);
-    Some(Piece { offset, bytes: TRIAL.min(end - offset) })
+    Some(AddressRange { offset, bytes: TRIAL.min(end - offset) })
 }
 
 /// Pieces without a part of one of them.
-pub(super) fn without(pieces: &[Piece], part: Piece) -> Vec<Piece> {
+pub(super) fn subtract(pieces: &[AddressRange], part: AddressRange) -> Vec<AddressRange> {
     let end = part.offset + part.bytes;
     let sides = pieces.iter().flat_map(|piece| {
         let of = piece.offset + piece.bytes;
         [(piece.offset, of.min(part.offset)), (piece.offset.max(end), of)]
     });
-    sides.filter(|(from, to)| from < to).map(|(from, to)| Piece { offset: from, bytes: to - from }).collect()
+    sides
+        .filter(|(from, to)| from < to)
+        .map(|(from, to)| AddressRange { offset: from, bytes: to - from })
+        .collect()
 }
 
 /// Small reads at even distances over what is written again on trial.
-fn reads_of(name: &str, piece: Piece) -> Workload {
+fn reads_of(name: &str, piece: AddressRange) -> Workload {
     let step = (piece.bytes / (TRIAL_WINDOWS * PER_WINDOW)).next_multiple_of(BLOCK.into());
     reads(name, &(piece.offset..piece.offset + piece.bytes), step.max(BLOCK.into()))
 }
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::cure::Cured;
+    use likenew_core::fix::FixReport;
     use likenew_core::recorder::Stop;
     use likenew_core::segment::SegmentRecorder;
     use likenew_core::windows::{Cell, Windows};
@@ -165,7 +172,7 @@ mod tests {
             (0..self.holds.len()).map(window).collect()
         }
 
-        fn reads(&self, workload: &Workload, piece: Piece) -> Segment {
+        fn reads(&self, workload: &Workload, piece: AddressRange) -> Segment {
             let each = piece.bytes / TRIAL_WINDOWS;
             let cell = |index: u64| {
                 let sum = self.latency_ns(((piece.offset + index * each) / WINDOW) as usize) as u64;
@@ -179,7 +186,7 @@ mod tests {
             }
         }
 
-        fn write_again(&mut self, piece: Piece) -> Seen {
+        fn write_again(&mut self, piece: AddressRange) -> ProbeResult {
             let mut bytes_written = 0;
             for window in piece.offset / WINDOW..(piece.offset + piece.bytes) / WINDOW {
                 let holds = &mut self.holds[window as usize];
@@ -190,28 +197,28 @@ mod tests {
                     }
                 }
             }
-            Seen::Cured(Cured { bytes: piece.bytes, bytes_written, ..Cured::default() })
+            ProbeResult::FixReport(FixReport { bytes: piece.bytes, bytes_written, ..FixReport::default() })
         }
 
         /// How long fresh reads take as far as a trial of it has told, and where it was tried.
-        fn tried(&mut self) -> Option<(Option<f64>, Vec<Piece>)> {
+        fn attempted_pieces(&mut self) -> Option<(Option<f64>, Vec<AddressRange>)> {
             let windows = self.windows();
-            let (mut segments, mut sights, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut segments, mut observations, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
             loop {
-                match trial(&windows, &segments, sights.iter())? {
-                    Trial::InVain => return Some((None, pieces)),
-                    Trial::Fresh { latency_ns, tried } => {
-                        assert_eq!(tried, pieces);
-                        return Some((Some(latency_ns), tried));
+                match trial(&windows, &segments, observations.iter())? {
+                    Trial::NoGain => return Some((None, pieces)),
+                    Trial::Fresh { latency_ns, attempted_pieces } => {
+                        assert_eq!(attempted_pieces, pieces);
+                        return Some((Some(latency_ns), attempted_pieces));
                     }
-                    Trial::Next(step) => match *step {
-                        Step::Look(Look::Cure(Cure::Refresh { pieces: asked })) => {
-                            sights.push(self.write_again(asked[0]));
+                    Trial::Untested(step) => match *step {
+                        Step::Probe(Probe::Fix(Fix::Refresh { pieces: asked })) => {
+                            observations.push(self.write_again(asked[0]));
                             pieces.push(asked[0]);
                         }
                         Step::Run(workload) => {
                             let next = slowest(&windows, SLOW * FRESH, &pieces);
-                            let is_after = workload.name.ends_with(AGAIN);
+                            let is_after = workload.name.ends_with(READS_AFTER);
                             let piece = if is_after { pieces.last().copied() } else { next };
                             segments.push(self.reads(&workload, piece.unwrap()));
                         }
@@ -232,19 +239,19 @@ mod tests {
         Drive { holds: (0..200).map(of).collect(), slowest, does_age: true }
     }
 
-    fn is_fresh(told: Option<f64>) -> bool {
-        told.is_some_and(|told| (told / FRESH - 1.0).abs() < 0.2)
+    fn is_fresh(latency: Option<f64>) -> bool {
+        latency.is_some_and(|latency| (latency / FRESH - 1.0).abs() < 0.2)
     }
 
     #[test]
     fn it_has_its_length_wherever_the_slowest_window_lies() {
         for slowest in [0, 50, 98, 99] {
-            let (told, tried) = drive(0..0, slowest).tried().unwrap();
-            assert!(is_fresh(told), "{told:?}");
-            assert_eq!(tried.len(), 1);
-            let Piece { offset, bytes } = tried[0];
+            let (latency, attempted_pieces) = drive(0..0, slowest).attempted_pieces().unwrap();
+            assert!(is_fresh(latency), "{latency:?}");
+            assert_eq!(attempted_pieces.len(), 1);
+            let AddressRange { offset, bytes } = attempted_pieces[0];
             let at = slowest as u64 * WINDOW;
-            assert!(bytes == TRIAL && (offset..offset + bytes).contains(&at), "{tried:?}");
+            assert!(bytes == TRIAL && (offset..offset + bytes).contains(&at), "{attempted_pieces:?}");
         }
     }
 
@@ -253,7 +260,7 @@ mod tests {
         let mut windows = drive(0..0, 50).windows();
         windows[20..24].iter_mut().for_each(|window| window.latency_ns *= 10.0);
         let first = slowest(&windows, SLOW * FRESH, &[]);
-        assert_eq!(first, Some(Piece { offset: 20 * WINDOW, bytes: 4 * WINDOW }));
+        assert_eq!(first, Some(AddressRange { offset: 20 * WINDOW, bytes: 4 * WINDOW }));
         let second = slowest(&windows, SLOW * FRESH, &[first.unwrap()]);
         assert_eq!(second.map(|piece| piece.bytes), Some(TRIAL));
         assert_eq!(slowest(&windows, 1e9, &[]), None);
@@ -263,30 +270,30 @@ mod tests {
     fn zeros_tell_nothing_of_it() {
         // Half of it, most of it, nearly all of it, and so much that several are tried.
         for (zeros, slowest, tries) in [(0..8, 0, 1), (0..11, 0, 1), (0..14, 0, 2), (0..60, 30, 5)] {
-            let (told, tried) = drive(zeros, slowest).tried().unwrap();
-            assert!(is_fresh(told) && tried.len() <= tries, "{told:?} {tried:?}");
-            assert!(tries == 1 || tried.len() > 1, "{tried:?}");
+            let (latency, attempted_pieces) = drive(zeros, slowest).attempted_pieces().unwrap();
+            assert!(is_fresh(latency) && attempted_pieces.len() <= tries, "{latency:?} {attempted_pieces:?}");
+            assert!(tries == 1 || attempted_pieces.len() > 1, "{attempted_pieces:?}");
         }
         // Nothing but zeros.
-        let (told, tried) = drive(0..100, 30).tried().unwrap();
-        assert!(told.is_none() && tried.len() == 7, "{told:?} {tried:?}");
+        let (latency, attempted_pieces) = drive(0..100, 30).attempted_pieces().unwrap();
+        assert!(latency.is_none() && attempted_pieces.len() == 7, "{latency:?} {attempted_pieces:?}");
     }
 
     #[test]
     fn what_is_slow_for_another_reason_stays_slow() {
         let mut slow = Drive { does_age: false, ..drive(0..0, 50) };
-        let (told, tried) = slow.tried().unwrap();
-        assert!(told.is_none() && tried.len() == 1);
+        let (latency, attempted_pieces) = slow.attempted_pieces().unwrap();
+        assert!(latency.is_none() && attempted_pieces.len() == 1);
         let none_old = &mut Drive { holds: vec![Holds::Fresh; 100], ..drive(0..0, 3) };
-        assert!(none_old.tried().is_none());
+        assert!(none_old.attempted_pieces().is_none());
     }
 
     #[test]
     fn what_was_tried_is_taken_out_of_the_rest() {
-        let piece = |from: u64, to: u64| Piece { offset: from << 25, bytes: (to - from) << 25 };
-        assert_eq!(without(&[piece(1, 5)], piece(2, 4)), [piece(1, 2), piece(4, 5)]);
-        assert_eq!(without(&[piece(1, 5)], piece(0, 2)), [piece(2, 5)]);
-        assert_eq!(without(&[piece(1, 5)], piece(1, 5)), []);
-        assert_eq!(without(&[piece(1, 5)], piece(6, 7)), [piece(1, 5)]);
+        let piece = |from: u64, to: u64| AddressRange { offset: from << 25, bytes: (to - from) << 25 };
+        assert_eq!(subtract(&[piece(1, 5)], piece(2, 4)), [piece(1, 2), piece(4, 5)]);
+        assert_eq!(subtract(&[piece(1, 5)], piece(0, 2)), [piece(2, 5)]);
+        assert_eq!(subtract(&[piece(1, 5)], piece(1, 5)), []);
+        assert_eq!(subtract(&[piece(1, 5)], piece(6, 7)), [piece(1, 5)]);
     }
 }

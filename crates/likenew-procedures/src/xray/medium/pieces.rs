@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -14,19 +14,19 @@ use likenew_core::until::Until;
 use likenew_core::verdict::{Line, Series, Shape};
 use likenew_core::workload::{Stream, Workload};
 
-use super::super::scene::Scene;
+use super::super::context::ExperimentContext;
 use crate::series::axis;
 
-const BEFORE: &str = "in order before";
+const READ_BEFORE: &str = "sequential before";
 const OVERWRITE: &str = "overwrite pieces";
-const AFTER: &str = "in order after";
+const READ_AFTER: &str = "sequential after";
 /// What is read in order, by reads of so many bytes, and how many blocks of it are overwritten.
 const STRETCH: u64 = 8 << 20;
 const LENGTH: u32 = 64 << 10;
 const PIECES: u64 = 32;
 /// So many times as long as before, and pieces are elsewhere, or in their places.
-const MOVED: f64 = 2.5;
-const STAYED: f64 = 1.4;
+const MOVED_FACTOR: f64 = 2.5;
+const IN_PLACE_FACTOR: f64 = 1.4;
 
 /// A stretch read in order before and after some of its blocks were overwritten.
 pub(super) struct Pieces<'a> {
@@ -36,35 +36,35 @@ pub(super) struct Pieces<'a> {
 
 impl<'a> Pieces<'a> {
     /// What is to be run next to see it, where so much may be written.
-    pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
-        let block = scene.block().max(4096);
-        if scene.span < 2 * STRETCH || !scene.may_write(PIECES * u64::from(block)) {
+    pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
+        let block = context.block().max(4096);
+        if context.span < 2 * STRETCH || !context.may_write(PIECES * u64::from(block)) {
             return None;
         }
-        let region = Region::bytes(stretch(scene.span));
+        let region = Region::bytes(stretch(context.span));
         let in_order = |name: &str| {
-            let place = Place::Forward(region);
+            let place = AccessPattern::Sequential(region);
             let stream = Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random);
             let workload = Workload::new(name, Until::bytes(STRETCH), vec![stream]);
             Workload { samples: (STRETCH / u64::from(LENGTH)) as u32, ..workload }
         };
-        match (scene.ran(BEFORE), scene.ran(OVERWRITE), scene.ran(AFTER)) {
-            (None, ..) => Some(in_order(BEFORE)),
+        match (context.segment(READ_BEFORE), context.segment(OVERWRITE), context.segment(READ_AFTER)) {
+            (None, ..) => Some(in_order(READ_BEFORE)),
             (_, None, _) => {
-                let place = Place::Uniform(region);
+                let place = AccessPattern::Random(region);
                 let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
                 Some(Workload { flush: true, ..Workload::new(OVERWRITE, Until::ops(PIECES), vec![stream]) })
             }
-            (.., None) => Some(in_order(AFTER)),
+            (.., None) => Some(in_order(READ_AFTER)),
             _ => None,
         }
     }
 
     /// What was seen, if all of it was run.
-    pub(super) fn seen(scene: &Scene<'a>) -> Option<Self> {
-        let (before, after) = (scene.ran(BEFORE)?, scene.ran(AFTER)?);
-        let seen = Self { before, after };
-        (!before.samples.is_empty() && !after.samples.is_empty() && seen.times().0 > 0.0).then_some(seen)
+    pub(super) fn from_segments(context: &ExperimentContext<'a>) -> Option<Self> {
+        let (before, after) = (context.segment(READ_BEFORE)?, context.segment(READ_AFTER)?);
+        let pieces = Self { before, after };
+        (!before.samples.is_empty() && !after.samples.is_empty() && pieces.times().0 > 0.0).then_some(pieces)
     }
 
     /// Nanoseconds of reading it in order, before and after.
@@ -73,17 +73,17 @@ impl<'a> Pieces<'a> {
     }
 
     /// Whether the pieces are elsewhere now.
-    pub(super) fn moved(&self) -> bool {
-        self.times().1 > MOVED * self.times().0
+    pub(super) fn has_moved(&self) -> bool {
+        self.times().1 > MOVED_FACTOR * self.times().0
     }
 
     /// Whether they are where they were.
-    pub(super) fn stayed(&self) -> bool {
-        self.times().1 < STAYED * self.times().0
+    pub(super) fn has_stayed(&self) -> bool {
+        self.times().1 < IN_PLACE_FACTOR * self.times().0
     }
 
     /// In words.
-    pub(super) fn because(&self) -> String {
+    pub(super) fn evidence(&self) -> String {
         let (before, after) = self.times();
         format!(
             "reading a stretch in order took {}, and {} after {PIECES} of its blocks were overwritten",

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::super::writing::Course;
+use super::super::writing::WriteProgress;
 use super::knee::Knee;
 
 /// Windows whose mean counts as one value: so many where collection sets in late, and at least so many where it does early.
@@ -27,32 +27,32 @@ const CHOICES: [(f64, f64, f64); 6] = [
 /// Pages of a block: many, some, few.
 const PAGES: [f64; 3] = [f64::INFINITY, 512.0, 128.0];
 /// What was empty when collection set in, in shares of the span: nothing, or one of so many shares at equal ratios.
-const LEFT: Range<f64> = 0.003..0.45;
+const FREE_SHARE_RANGE: Range<f64> = 0.003..0.45;
 const LEFTS: usize = 44;
 /// A page that is moved costs about so many times what a page of the host does, give or take this in its logarithm: both are programmed, by
 /// dies that work side by side.
 const PRICE: f64 = 0.9;
 const PRICE_SPREAD: f64 = 0.13;
 const PRICES: Range<f64> = 0.6..1.35;
-const PRICES_TRIED: usize = 9;
+const PRICE_STEPS: usize = 9;
 /// Errors of neighbouring values are alike, so that two of them are worth one; and none is known better than to this share.
 const WORTH: f64 = 0.5;
 const EXACT: f64 = 0.03;
 
 /// What was left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Emptying {
+pub(super) struct FreeSpaceFit {
     /// Bytes in empty blocks when collection set in: the median of what they may be.
-    pub(super) left: f64,
+    pub(super) remaining: f64,
     /// The ends of a 90 % interval.
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-impl Emptying {
+impl FreeSpaceFit {
     /// Of scattered writes all over a span, from where their cost rises on, in times of what they cost `alone`. `None` of too few.
-    pub(super) fn of(course: &Course, knee: &Knee, alone: f64, span: f64) -> Option<Self> {
-        let marks = course.marks.get(knee.at - 1..)?;
+    pub(super) fn fit(progress: &WriteProgress, knee: &Knee, alone: f64, span: f64) -> Option<Self> {
+        let marks = progress.marks.get(knee.at - 1..)?;
         let each = (knee.at / BINS_BEFORE).clamp(BIN_LEAST, BIN);
         let ends: Vec<_> = marks.iter().step_by(each).collect();
         let bins = ends.windows(2);
@@ -65,14 +65,14 @@ impl Emptying {
         if bins.len() < 2 {
             return None;
         }
-        let lefts: Vec<f64> = std::iter::once(0.0).chain(spaced(LEFT, LEFTS)).collect();
-        let prices: Vec<f64> = spaced(PRICES, PRICES_TRIED).collect();
+        let lefts: Vec<f64> = std::iter::once(0.0).chain(spaced_values(FREE_SHARE_RANGE, LEFTS)).collect();
+        let prices: Vec<f64> = spaced_values(PRICES, PRICE_STEPS).collect();
         let mut weights: Vec<(usize, f64)> = Vec::new();
         for (index, left) in lefts.iter().enumerate() {
             for (pages, (choices, deviations, likely)) in
                 PAGES.into_iter().flat_map(|pages| CHOICES.map(|of| (pages, of)))
             {
-                let moved = Blocks::new(bins[0].from, *left, choices, deviations, pages).moved(&bins);
+                let moved = Blocks::new(bins[0].from, *left, choices, deviations, pages).moved_shares(&bins);
                 weights
                     .extend(prices.iter().map(|price| (index, weight(&bins, &moved, *price) + likely.ln())));
             }
@@ -81,7 +81,7 @@ impl Emptying {
         let mut by_left = vec![0.0; lefts.len()];
         weights.iter().for_each(|(index, weight)| by_left[*index] += (weight - highest).exp());
         let at = |share| span * place(&lefts, &by_left, share);
-        Some(Self { left: at(0.5), low: at(0.05), high: at(0.95) })
+        Some(Self { remaining: at(0.5), low: at(0.05), high: at(0.95) })
     }
 }
 
@@ -95,7 +95,7 @@ struct Bin {
 }
 
 /// Numbers at equal ratios.
-fn spaced(range: Range<f64>, count: usize) -> impl Iterator<Item = f64> {
+fn spaced_values(range: Range<f64>, count: usize) -> impl Iterator<Item = f64> {
     let ratio = (range.end / range.start).ln() / (count - 1) as f64;
     (0..count).map(move |index| range.start * (ratio * index as f64).exp())
 }
@@ -103,7 +103,7 @@ fn spaced(range: Range<f64>, count: usize) -> impl Iterator<Item = f64> {
 /// The blocks of a drive whose addresses were written in order once, and are overwritten at random; all in shares of the span.
 struct Blocks {
     /// In empty blocks.
-    left: f64,
+    remaining: f64,
     closed: f64,
     choices: f64,
     deviations: f64,
@@ -115,13 +115,13 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(written: f64, left: f64, choices: f64, deviations: f64, pages: f64) -> Self {
+    fn new(written: f64, remaining: f64, choices: f64, deviations: f64, pages: f64) -> Self {
         let programmed = vec![(0.0, 0.0), (written, written)];
-        Self { left, closed: 1.0 + left, choices, deviations, pages, erased: 0.0, programmed }
+        Self { remaining, closed: 1.0 + remaining, choices, deviations, pages, erased: 0.0, programmed }
     }
 
     /// Pages that are moved for each of the host's, bin by bin.
-    fn moved(mut self, bins: &[Bin]) -> Vec<f64> {
+    fn moved_shares(mut self, bins: &[Bin]) -> Vec<f64> {
         bins.iter().map(|bin| self.step(bin)).collect()
     }
 
@@ -131,17 +131,17 @@ impl Blocks {
         let share = bin.to - bin.from;
         let is_greedy = self.choices.is_infinite();
         let empty = match is_greedy {
-            true => (self.left / share).min(1.0),
-            false => 1.0 - (1.0 - self.left / self.closed).powf(self.choices),
+            true => (self.remaining / share).min(1.0),
+            false => 1.0 - (1.0 - self.remaining / self.closed).powf(self.choices),
         };
         let of_first = match is_greedy {
             true => f64::from(u8::from(self.erased < 1.0)),
             false => 1.0 - (1.0 - (1.0 - self.erased).max(0.0) / self.closed).powf(self.choices),
         };
-        let lost = self.lost(bin, of_first);
+        let lost = self.lost_pages(bin, of_first);
         let gained = empty + (1.0 - empty) * lost;
         let moved = (1.0 - empty) * (1.0 - lost) / gained;
-        self.left = (self.left - empty * share / gained).max(0.0);
+        self.remaining = (self.remaining - empty * share / gained).max(0.0);
         // Whoever takes the emptiest of all goes on with what was written next.
         self.erased += if is_greedy { 1.0 } else { of_first } * (1.0 - empty) * share / gained;
         let (programmed, _) = self.programmed[self.programmed.len() - 1];
@@ -151,7 +151,7 @@ impl Blocks {
 
     /// What the blocks that are taken have lost: of a block that was full when y was written, 1 − exp(−(x − y)) at x, and more of the
     /// emptiest ones.
-    fn lost(&self, bin: &Bin, of_first: f64) -> f64 {
+    fn lost_pages(&self, bin: &Bin, of_first: f64) -> f64 {
         let now = (bin.from + bin.to) / 2.0;
         let first = 1.0 - (-now).exp();
         let later = |programmed: f64| 1.0 - (-(now - self.written_at(programmed)).max(0.0)).exp();
@@ -162,7 +162,7 @@ impl Blocks {
             false => of_first * first + (1.0 - of_first) * later(last / (self.choices + 1.0)),
         };
         let deviations = match self.choices.is_infinite() {
-            true if of_first > 0.0 => above(self.erased),
+            true if of_first > 0.0 => integral_above(self.erased),
             true => 0.0,
             false => self.deviations,
         };
@@ -180,7 +180,7 @@ impl Blocks {
 }
 
 /// The normal quantile with this share of all above it, and nothing below the mean (Abramowitz and Stegun 1964, 26.2.22, to 0.003).
-fn above(share: f64) -> f64 {
+fn integral_above(share: f64) -> f64 {
     let root = (-2.0 * share.clamp(1e-3, 0.5).ln()).sqrt();
     (root - (2.30753 + 0.27061 * root) / (1.0 + root * (0.99229 + root * 0.04481))).max(0.0)
 }
@@ -223,7 +223,7 @@ mod tests {
     const HOST_BLOCKS: usize = 160;
     const SPARE: usize = 40;
     /// Blocks that are erased or open.
-    const KEPT: usize = 3;
+    const KEPT_BLOCKS: usize = 3;
     const WINDOW: usize = 40;
 
     /// A die of blocks of pages, all of whose addresses were written in order, and which keeps two blocks erased. The last of its spare
@@ -297,33 +297,36 @@ mod tests {
     }
 
     /// What went to empty blocks as it is told, and the ends of its interval, in blocks.
-    fn found(unerased: usize, choices: Option<usize>, windows: usize) -> [f64; 3] {
+    fn estimate(unerased: usize, choices: Option<usize>, windows: usize) -> [f64; 3] {
         let mut die = Die::new(SPARE, unerased);
         let mut ns = 0.0;
         let marks = (0..windows).map(|window| {
             ns += (0..WINDOW).map(|_| die.write(choices)).sum::<usize>() as f64;
             writing::Mark { bytes: (WINDOW * (window + 1)) as f64, ns }
         });
-        let course = Course { marks: marks.collect() };
-        let knee = Knee::of(&course, 1.0).unwrap();
+        let progress = WriteProgress { marks: marks.collect() };
+        let knee = Knee::find(&progress, 1.0).unwrap();
         let span = (HOST_BLOCKS * PAGES) as f64;
-        let Emptying { left, low, high } = Emptying::of(&course, &knee, 1.0, span).unwrap();
-        [left, low, high].map(|left| (knee.begins + left) / PAGES as f64)
+        let FreeSpaceFit { remaining, low, high } = FreeSpaceFit::fit(&progress, &knee, 1.0, span).unwrap();
+        [remaining, low, high].map(|remaining| (knee.begins + remaining) / PAGES as f64)
     }
 
     #[test]
     fn a_drive_that_takes_the_emptiest_block_shows_its_spare_at_once() {
-        let [told, low, high] = found(0, None, 300);
-        let spare = (SPARE - KEPT) as f64;
-        assert!((told / spare - 1.0).abs() < 0.08 && low <= told && told <= high, "{low} {told} {high}");
+        let [value, low, high] = estimate(0, None, 300);
+        let spare = (SPARE - KEPT_BLOCKS) as f64;
+        assert!((value / spare - 1.0).abs() < 0.08 && low <= value && value <= high, "{low} {value} {high}");
     }
 
     #[test]
     fn a_drive_that_chooses_among_a_few_shows_it_by_and_by() {
         for choices in [5, 10] {
-            let [told, low, high] = found(25, Some(choices), 360);
-            let spare = (SPARE - KEPT) as f64;
-            assert!((told / spare - 1.0).abs() < 0.15 && low <= told && told <= high, "{low} {told} {high}");
+            let [value, low, high] = estimate(25, Some(choices), 360);
+            let spare = (SPARE - KEPT_BLOCKS) as f64;
+            assert!(
+                (value / spare - 1.0).abs() < 0.15 && low <= value && value <= high,
+                "{low} {value} {high}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use likenew_stats::summary::{median, quantile};
 
-use super::super::writing::Course;
+use super::super::writing::WriteProgress;
 
 /// One window costs at least so much more than writing alone where collection begins, and all that follow do on average.
 const BEGINS: f64 = 1.5;
@@ -40,8 +40,8 @@ pub(super) struct Knee {
 
 impl Knee {
     /// Of scattered writes, which cost `alone` without collection.
-    pub(super) fn of(course: &Course, alone: f64) -> Option<Self> {
-        let costs = course.costs();
+    pub(super) fn find(progress: &WriteProgress, alone: f64) -> Option<Self> {
+        let costs = progress.costs();
         let begins = |at: &usize| {
             costs[*at] > BEGINS * alone
                 && mean(&costs, *at..*at + FOLLOWING) > COSTLY * alone
@@ -49,20 +49,20 @@ impl Knee {
         };
         let at = (2..costs.len()).find(begins)?;
         let after = mean(&costs, costs.len().saturating_sub(FOLLOWING).max(at)..costs.len());
-        Some(Self { at, begins: course.marks[at - 1].bytes, after })
+        Some(Self { at, begins: progress.marks[at - 1].bytes, after })
     }
 }
 
 /// What scattered writes all over a span cost alone, in nanoseconds a byte: the last level before collection, which makes none. A cache
 /// that is full ends a level at once, or die by die. `None` without a level from the beginning on.
-pub(super) fn level(course: &Course, span: f64) -> Option<f64> {
-    let costs = course.costs();
+pub(super) fn level(progress: &WriteProgress, span: f64) -> Option<f64> {
+    let costs = progress.costs();
     let stretches = stretches(&costs);
-    let (first, others) = stretches.split_first().filter(|(first, _)| first.start < LEVEL_BEGINS)?;
+    let (first, rest) = stretches.split_first().filter(|(first, _)| first.start < LEVEL_BEGINS)?;
     let (mut end, mut level) = (first.end, level_of(&costs[first.clone()])?);
-    for next in others {
+    for next in rest {
         let higher = level_of(&costs[next.clone()])?;
-        let overwritten = course.marks[next.start].bytes / span;
+        let overwritten = progress.marks[next.start].bytes / span;
         let collecting = level / (EMPTIEST * (1.0 - (-overwritten).exp()));
         let is_same = (1.0 / NO_HIGHER..NO_HIGHER).contains(&(higher / level));
         let is_native = higher > HIGHER * level && higher < BELOW_COLLECTION * collecting;
@@ -112,35 +112,35 @@ mod tests {
     use super::*;
 
     /// In windows of 1000 bytes at these costs.
-    fn course(costs: &[f64]) -> Course {
+    fn progress(costs: &[f64]) -> WriteProgress {
         let mut ns = 0.0;
         let marks = costs.iter().enumerate().map(|(index, cost)| {
             ns += 1000.0 * cost;
             writing::Mark { bytes: 1000.0 * (index + 1) as f64, ns }
         });
-        Course { marks: marks.collect() }
+        WriteProgress { marks: marks.collect() }
     }
 
     #[test]
     fn it_is_found_where_dies_pause_together() {
         let costs: Vec<f64> =
             (0..160).map(|index| if index >= 100 && index % 5 == 0 { 130.0 } else { 2.0 }).collect();
-        let course = course(&costs);
-        assert_eq!(level(&course, 1e6), Some(2.0));
-        let knee = Knee::of(&course, 2.0).unwrap();
+        let progress = progress(&costs);
+        assert_eq!(level(&progress, 1e6), Some(2.0));
+        let knee = Knee::find(&progress, 2.0).unwrap();
         assert!((knee.begins - 100_000.0).abs() < 1500.0 && knee.at == 100, "{knee:?}");
     }
 
     #[test]
     fn hiccups_are_none() {
         let hiccups: Vec<f64> = (0..160).map(|index| if index % 40 == 7 { 9.0 } else { 2.0 }).collect();
-        assert!(Knee::of(&course(&hiccups), 2.0).is_none());
+        assert!(Knee::find(&progress(&hiccups), 2.0).is_none());
     }
 
     #[test]
     fn what_comes_after_a_cache_is_the_level_and_collection_is_none() {
-        let at_once: Vec<f64> = (0..200).map(|index| if index < 60 { 2.0 } else { 8.0 }).collect();
-        assert_eq!(level(&course(&at_once), 1e6), Some(8.0));
+        let instant_drop: Vec<f64> = (0..200).map(|index| if index < 60 { 2.0 } else { 8.0 }).collect();
+        assert_eq!(level(&progress(&instant_drop), 1e6), Some(8.0));
         let die_by_die: Vec<f64> = (0..200)
             .map(|index| match index {
                 ..60 => 2.0,
@@ -148,12 +148,12 @@ mod tests {
                 _ => 8.0,
             })
             .collect();
-        assert_eq!(level(&course(&die_by_die), 1e6), Some(8.0));
+        assert_eq!(level(&progress(&die_by_die), 1e6), Some(8.0));
         // A fifth of the span overwritten, blocks have lost 18 % of their pages.
         let collecting: Vec<f64> = (0..300).map(|index| if index < 200 { 2.0 } else { 9.0 }).collect();
-        let collected = course(&collecting[..230]);
+        let collected = progress(&collecting[..230]);
         assert_eq!(level(&collected, 1e6), Some(2.0));
         let never: Vec<f64> = (0..200).map(|index| 2.0 + 8.0 * f64::from(index * 7 % 11)).collect();
-        assert_eq!(level(&course(&never), 1e6), None);
+        assert_eq!(level(&progress(&never), 1e6), None);
     }
 }

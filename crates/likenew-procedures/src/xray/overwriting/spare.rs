@@ -3,12 +3,12 @@
 use likenew_core::units::amount;
 use likenew_core::verdict::{Line, Mark, Series, Shape};
 
+use super::super::context::{ExperimentContext, own_name};
 use super::super::fill;
 use super::super::property::{Key, Property, State};
-use super::super::scene::{Scene, own_name};
-use super::super::writing::Course;
+use super::super::writing::WriteProgress;
 use super::SCATTER;
-use super::emptying::Emptying;
+use super::emptying::FreeSpaceFit;
 use super::knee::{Knee, level};
 use super::order::Order;
 use crate::series::axis;
@@ -18,9 +18,9 @@ const NATIVE: f64 = 0.9;
 /// Where no cache is known for certain, it takes at least this share of what the same addresses took that were overwritten in place.
 const LIKE_IN_PLACE: f64 = 0.6;
 /// What a cache takes saves at least this share of what it saves in order.
-const SAVED: f64 = 0.5;
+const SAVED_SHARE: f64 = 0.5;
 /// Erase blocks of each die that are kept erased (two to four) or are open (one to three), and never hold what is overwritten.
-const KEPT: f64 = 3.3;
+const KEPT_BLOCKS: f64 = 3.3;
 const KEPT_ERROR: f64 = 1.3;
 /// The same as a share of the spare of a drive whose erase blocks are unknown: there are some dozens of them a die.
 const KEPT_SHARE: f64 = 0.11;
@@ -40,7 +40,7 @@ const FETCHING: f64 = 3.5;
 
 /// How the cost of overwriting scattered places went.
 pub(super) struct Spare {
-    course: Course,
+    progress: WriteProgress,
     span: f64,
     /// Nanoseconds a byte without collection, and of writing in order.
     alone: f64,
@@ -53,32 +53,33 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    pub(super) fn of(scene: &Scene<'_>) -> Self {
-        let chunks = scene.own.iter().copied().filter(|segment| own_name(segment).starts_with(SCATTER));
-        let course = Course::of(chunks);
-        let level = level(&course, scene.span as f64);
-        let in_order = in_order(scene);
+    pub(super) fn from_context(context: &ExperimentContext<'_>) -> Self {
+        let chunks =
+            context.segments.iter().copied().filter(|segment| own_name(segment).starts_with(SCATTER));
+        let progress = WriteProgress::from_segments(chunks);
+        let level = level(&progress, context.span as f64);
+        let in_order = in_order(context);
         // A cache that takes all until collection begins leaves no level of writing without it.
-        let native = Order::native(scene);
-        let least = match fill::cache_of(scene) {
+        let native = Order::native(context);
+        let least = match fill::cache_of(context) {
             Some(cache) => NATIVE * cache.after,
             None => native.map_or(0.0, |native| LIKE_IN_PLACE * native),
         };
         let is_native = |level: &f64| *level > least;
         let level = level.filter(is_native);
         let alone = level.unwrap_or(in_order);
-        let knee = Knee::of(&course, alone);
+        let knee = Knee::find(&progress, alone);
         // Erasing alone explains what it takes longer in place than before the drop, if that is not much.
         let may_cache =
             |cache: &fill::Cache| native.is_none_or(|native| cache.before < LIKE_IN_PLACE * native);
-        let cached = match (fill::drop_of(scene).filter(may_cache), knee) {
+        let cached = match (fill::cliff_in(context).filter(may_cache), knee) {
             (Some(cache), Some(knee)) => {
                 let saves = native.unwrap_or(cache.after).min(alone) - cache.before;
-                scattered(&course, alone, saves, knee.begins)
+                scattered_writes(&progress, alone, saves, knee.begins)
             }
             _ => 0.0,
         };
-        Self { course, span: scene.span as f64, alone, in_order, is_level: level.is_some(), cached, knee }
+        Self { progress, span: context.span as f64, alone, in_order, is_level: level.is_some(), cached, knee }
     }
 
     /// Whether it has to collect.
@@ -89,61 +90,63 @@ impl Spare {
     /// Whether more of it would say little more.
     pub(super) fn is_settled(&self) -> bool {
         let Some(knee) = &self.knee else { return false };
-        let following = self.course.marks.len() - knee.at;
-        let is_narrow = || self.fed().is_some_and(|[fed, low, high]| high - low < 2.0 * NARROW * fed);
+        let following = self.progress.marks.len() - knee.at;
+        let is_narrow = || self.feed_rate().is_some_and(|[fed, low, high]| high - low < 2.0 * NARROW * fed);
         following >= FOLLOWING_MOST || following >= FOLLOWING && is_narrow()
     }
 
     /// Bytes that went to blocks that held nothing valid, and the ends of a 90 % interval.
-    fn fed(&self) -> Option<[f64; 3]> {
+    fn feed_rate(&self) -> Option<[f64; 3]> {
         let knee = self.knee.as_ref()?;
-        let Emptying { left, low, high } = Emptying::of(&self.course, knee, self.alone, self.span)?;
-        Some([left, low, high].map(|left| knee.begins - self.cached + left))
+        let FreeSpaceFit { remaining, low, high } =
+            FreeSpaceFit::fit(&self.progress, knee, self.alone, self.span)?;
+        Some([remaining, low, high].map(|remaining| knee.begins - self.cached + remaining))
     }
 
     /// The share in percent, with what is never touched in units of erasing.
-    pub(super) fn property(&self, scene: &Scene<'_>, unit: &Property) -> Property {
+    pub(super) fn property(&self, context: &ExperimentContext<'_>, unit: &Property) -> Property {
         let key = Key::OverProvisioningPercent;
-        let Some((knee, [fed, low, high])) = self.knee.zip(self.fed()) else {
-            let why = "overwriting scattered places did not become dearer for good within what was written";
-            return Property::undecided(key, why);
+        let Some((knee, [fed, low, high])) = self.knee.zip(self.feed_rate()) else {
+            let reason =
+                "overwriting scattered places did not become dearer for good within what was written";
+            return Property::undecided(key, reason);
         };
-        let told = format!(
+        let text = format!(
             "a full drive took {} at scattered places before each of them cost more, and at last {:.1} times as much; {} went to empty blocks",
             amount(knee.begins as u64),
             knee.after / self.alone,
             amount(fed.max(0.0) as u64)
         );
-        let told = match self.cached as u64 {
-            0 => told,
-            cached => format!("{told}, {} more being in its cache", amount(cached)),
+        let text = match self.cached as u64 {
+            0 => text,
+            cached => format!("{text}, {} more being in its cache", amount(cached)),
         };
-        let fetches = matches!(scene.known.property(Key::MapCacheBytes).state, State::Number { .. });
+        let fetches = matches!(context.inferences.property(Key::MapCacheBytes).state, State::Number { .. });
         let like_order = self.alone < self.in_order * if fetches { FETCHING } else { LIKE_ORDER };
         // Where a part of the map is fetched, only a level tells what that costs.
         if !like_order || fed <= 0.0 || fetches && !self.is_level {
-            return Property::undecided(key, format!("{told}, too gradually to tell its spare"));
+            return Property::undecided(key, format!("{text}, too gradually to tell its spare"));
         }
-        let cell = self.course.bytes() / self.course.marks.len() as f64;
+        let cell = self.progress.bytes() / self.progress.marks.len() as f64;
         let (kept, kept_error) = match unit.state {
-            State::Number { value, .. } => (KEPT * value, KEPT_ERROR * value + cell),
+            State::Number { value, .. } => (KEPT_BLOCKS * value, KEPT_ERROR * value + cell),
             _ => (KEPT_SHARE * fed, KEPT_SHARE * fed + cell),
         };
         let spare = fed + kept;
         let (below, above) = (kept_error.hypot(fed - low), kept_error.hypot(high - fed));
         if below + above > 2.0 * VAGUE * spare || kept > spare / 3.0 {
-            return Property::undecided(key, format!("{told}, of which too much is uncertain"));
+            return Property::undecided(key, format!("{text}, of which too much is uncertain"));
         }
-        let is_sure = self.is_level && below + above < 2.0 * SURE * spare && unit.number_found().is_some();
+        let is_sure = self.is_level && below + above < 2.0 * SURE * spare && unit.value().is_some();
         let percent = |bytes: f64| 100.0 * bytes / self.span;
         let interval = (percent(spare - NINE_OF_TEN * below), percent(spare + NINE_OF_TEN * above));
-        Property::number(key, percent(spare), interval, if is_sure { 0.95 } else { 0.8 }, told)
+        Property::number(key, percent(spare), interval, if is_sure { 0.95 } else { 0.8 }, text)
             .caveat("erase blocks that are open or kept erased are assumed to be three or four of each die")
     }
 
     pub(super) fn picture(&self) -> Option<Series> {
         let title = "What does overwriting scattered places of a full drive cost?";
-        let points = self.course.speeds(512).into_iter().map(|[bytes, speed]| [bytes, 1e9 / speed]);
+        let points = self.progress.speeds(512).into_iter().map(|[bytes, speed]| [bytes, 1e9 / speed]);
         let points: Vec<[f64; 2]> = points.collect();
         if points.is_empty() {
             return None;
@@ -161,22 +164,22 @@ impl Spare {
 
 /// Nanoseconds a byte of writing in order: after the cache, or in place, or in the last part of the fill, as pieces that follow a rest may
 /// have gone to a cache.
-fn in_order(scene: &Scene<'_>) -> f64 {
-    if let Some(cache) = fill::cache_of(scene) {
+fn in_order(context: &ExperimentContext<'_>) -> f64 {
+    if let Some(cache) = fill::cache_of(context) {
         return cache.after;
     }
-    let fill = Course::of(fill::pieces(scene));
+    let fill = WriteProgress::from_segments(fill::pieces(context));
     let at_last = || fill.cost_between(0.8 * fill.bytes(), fill.bytes()).unwrap_or(0.0);
-    Order::native(scene).unwrap_or_else(at_last)
+    Order::native(context).unwrap_or_else(at_last)
 }
 
 /// Bytes that a cache has taken of the first scattered ones. Each of them has saved what the cache `saves` in order: where parts of the
 /// map are fetched and kept, both cost that much more.
-fn scattered(course: &Course, alone: f64, saves: f64, until: f64) -> f64 {
+fn scattered_writes(progress: &WriteProgress, alone: f64, saves: f64, until: f64) -> f64 {
     if saves <= 0.0 {
         return 0.0;
     }
-    let steps = course.steps().zip(course.costs()).take_while(|(step, _)| step.end <= until);
+    let steps = progress.steps().zip(progress.costs()).take_while(|(step, _)| step.end <= until);
     let saved = steps.map(|(step, cost)| (step, ((alone - cost) / saves).clamp(0.0, 1.0)));
-    saved.filter(|(_, share)| *share > SAVED).map(|(step, share)| (step.end - step.start) * share).sum()
+    saved.filter(|(_, share)| *share > SAVED_SHARE).map(|(step, share)| (step.end - step.start) * share).sum()
 }

@@ -15,7 +15,7 @@ const RUNS_MIN: usize = 8;
 /// Fewer reads of the second reader than this show nothing.
 const READS_MIN: usize = 256;
 /// A larger share of slow places is everywhere.
-const EVERYWHERE: f64 = 0.9;
+const EVERYWHERE_SHARE: f64 = 0.9;
 /// So many of the runs, and of their distances, have to be alike, or so many as one of two neighbouring places.
 const ALIKE: f64 = 0.6;
 const NEIGHBOURS: f64 = 0.85;
@@ -32,7 +32,7 @@ const POINTS_MAX: usize = 2048;
 pub(super) struct Conflicts {
     grain: f64,
     /// Of each place the share of its reads that had waited, where there were any; nothing where there are too many places.
-    waited: Vec<Option<f64>>,
+    wait_share: Vec<Option<f64>>,
     /// Reads that had waited, and all.
     slow: u64,
     all: u64,
@@ -65,33 +65,33 @@ pub(super) enum Pattern {
 
 impl Conflicts {
     /// Of two readers, the first of which stays on one page; `alone_ns` is how long the second takes without the first.
-    pub(super) fn of(walk: &Segment, alone_ns: f64) -> Option<Self> {
-        let grain = walk.workload.streams.get(1)?.place.grain()?;
-        let others: Vec<&Sample> = walk.samples.iter().filter(|sample| sample.stream == 1).collect();
-        let pinned = walk.samples.len() - others.len();
-        let span = walk.samples.last()?.done.since(walk.began).0 as f64;
-        if others.len() < READS_MIN || pinned == 0 || span <= 0.0 || alone_ns <= 0.0 {
+    pub(super) fn from_walk(walk: &Segment, alone_ns: f64) -> Option<Self> {
+        let grain = walk.workload.streams.get(1)?.pattern.grain()?;
+        let moving_reads: Vec<&Sample> = walk.samples.iter().filter(|sample| sample.stream == 1).collect();
+        let pinned = walk.samples.len() - moving_reads.len();
+        let span = walk.samples.last()?.done.since(walk.started_at).0 as f64;
+        if moving_reads.len() < READS_MIN || pinned == 0 || span <= 0.0 || alone_ns <= 0.0 {
             return None;
         }
         let limit = alone_ns + WAITED_READS * span / pinned as f64;
         let has_waited = |sample: &Sample| sample.latency().0 as f64 > limit;
-        let start = others.iter().map(|sample| sample.offset).min()?;
+        let start = moving_reads.iter().map(|sample| sample.offset).min()?;
         let place_of = |sample: &Sample| ((sample.offset - start) / grain) as usize;
-        let places = others.iter().map(|sample| place_of(sample)).max()? + 1;
+        let places = moving_reads.iter().map(|sample| place_of(sample)).max()? + 1;
         let mut counts = vec![(0u32, 0u32); if places > PLACES_MAX { 0 } else { places }];
-        for sample in others.iter().filter(|_| places <= PLACES_MAX) {
-            let (waited, all) = &mut counts[place_of(sample)];
-            *waited += u32::from(has_waited(sample));
+        for sample in moving_reads.iter().filter(|_| places <= PLACES_MAX) {
+            let (waits, all) = &mut counts[place_of(sample)];
+            *waits += u32::from(has_waited(sample));
             *all += 1;
         }
-        let share = |(waited, all): (u32, u32)| (all > 0).then(|| f64::from(waited) / f64::from(all));
+        let share = |(waits, all): (u32, u32)| (all > 0).then(|| f64::from(waits) / f64::from(all));
         let point = |sample: &&Sample| [(sample.offset - start) as f64, sample.latency().0 as f64];
         Some(Self {
             grain: grain as f64,
-            waited: counts.into_iter().map(share).collect(),
-            slow: others.iter().filter(|sample| has_waited(sample)).count() as u64,
-            all: others.len() as u64,
-            points: others.iter().take(POINTS_MAX).map(point).collect(),
+            wait_share: counts.into_iter().map(share).collect(),
+            slow: moving_reads.iter().filter(|sample| has_waited(sample)).count() as u64,
+            all: moving_reads.len() as u64,
+            points: moving_reads.iter().take(POINTS_MAX).map(point).collect(),
         })
     }
 
@@ -102,15 +102,15 @@ impl Conflicts {
 
     /// What they look like together.
     pub(super) fn pattern(&self) -> Pattern {
-        let seen: Vec<f64> = self.waited.iter().filter_map(|waited| *waited).collect();
-        let share = if seen.is_empty() {
+        let shares: Vec<f64> = self.wait_share.iter().filter_map(|wait_share| *wait_share).collect();
+        let share = if shares.is_empty() {
             self.slow as f64 / self.all as f64
         } else {
-            seen.iter().filter(|waited| **waited > 0.5).count() as f64 / seen.len() as f64
+            shares.iter().filter(|wait_share| **wait_share > 0.5).count() as f64 / shares.len() as f64
         };
         if share == 0.0 {
             Pattern::Nowhere
-        } else if share > EVERYWHERE {
+        } else if share > EVERYWHERE_SHARE {
             Pattern::Everywhere
         } else {
             self.by_period(share)
@@ -124,7 +124,7 @@ impl Conflicts {
             Pattern::Unclear { share } => share,
             clear => return clear,
         };
-        let (hits, cases) = match self.waited.is_empty() {
+        let (hits, cases) = match self.wait_share.is_empty() {
             true => (self.slow, self.all),
             false => (self.runs().len() as u64, (self.runs().len() as f64 / share) as u64),
         };
@@ -149,7 +149,7 @@ impl Conflicts {
         }
         let lengths: Vec<f64> = runs.iter().map(|(start, end)| end - start).collect();
         let distances: Vec<f64> = runs.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-        let (length, distance) = (Typical::of(&lengths), Typical::of(&distances));
+        let (length, distance) = (TypicalValue::from_values(&lengths), TypicalValue::from_values(&distances));
         let dies = distance.value / length.value;
         let whole = dies.round();
         let is_whole = (dies - whole).abs() < 0.25_f64.max(0.03 * dies);
@@ -172,9 +172,9 @@ impl Conflicts {
         let mut runs = Vec::new();
         let (mut begun, mut is_slow) = (None, false);
         let mut first = true;
-        for (place, waited) in self.waited.iter().enumerate() {
-            let Some(waited) = waited else { continue };
-            let now = *waited > 0.5;
+        for (place, wait_share) in self.wait_share.iter().enumerate() {
+            let Some(wait_share) = wait_share else { continue };
+            let now = *wait_share > 0.5;
             if now && !is_slow && !first {
                 begun = Some(place as f64);
             }
@@ -191,14 +191,14 @@ impl Conflicts {
 }
 
 /// A value that most of some have: to the place, or as one of two neighbouring places.
-struct Typical {
+struct TypicalValue {
     value: f64,
     error: f64,
     is_alike: bool,
 }
 
-impl Typical {
-    fn of(values: &[f64]) -> Self {
+impl TypicalValue {
+    fn from_values(values: &[f64]) -> Self {
         let middle = median(values).expect("there are several");
         let count = values.len() as f64;
         let exact = values.iter().filter(|value| **value == middle).count() as f64;
@@ -220,8 +220,8 @@ mod tests {
     use super::*;
 
     fn pattern(is_slow: impl Fn(usize) -> bool, places: usize) -> Pattern {
-        let waited = (0..places).map(|place| Some(if is_slow(place) { 1.0 } else { 0.0 })).collect();
-        Conflicts { grain: 4096.0, waited, slow: 0, all: 0, points: Vec::new() }.pattern()
+        let wait_share = (0..places).map(|place| Some(if is_slow(place) { 1.0 } else { 0.0 })).collect();
+        Conflicts { grain: 4096.0, wait_share, slow: 0, all: 0, points: Vec::new() }.pattern()
     }
 
     #[test]
@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn a_share_of_all_places_is_one_of_the_dies() {
-        let of = |slow, all| Conflicts { grain: 4096.0, waited: Vec::new(), slow, all, points: Vec::new() };
+        let of =
+            |slow, all| Conflicts { grain: 4096.0, wait_share: Vec::new(), slow, all, points: Vec::new() };
         let Pattern::Clear { dies, stripe: None, .. } = of(3_800, 15_000).by_share() else { panic!() };
         assert_eq!(dies.0, 4.0);
         assert!(matches!(of(38, 150).by_share(), Pattern::Unclear { .. }));

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::{amount, rate};
@@ -16,9 +16,9 @@ use likenew_core::verdict::{Line, Mark, Series, Shape};
 use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
 use likenew_stats::summary::sorted;
 
+use super::super::context::{ExperimentContext, bytes_written, own_name};
 use super::super::finding::Finding;
 use super::super::property::{Key, Property};
-use super::super::scene::{Scene, own_name, written};
 use crate::series::axis;
 
 /// The first burst.
@@ -56,7 +56,7 @@ const MARGIN: f64 = 0.9;
 /// What has been taken when, of a burst into an empty buffer.
 struct Burst {
     /// Nanoseconds since the first I/O was sent, and bytes taken by then.
-    taken: Vec<[f64; 2]>,
+    intake: Vec<[f64; 2]>,
     block: f64,
     bytes: u64,
     /// When all of it was in the flash, since then.
@@ -64,7 +64,7 @@ struct Burst {
 }
 
 /// How a burst went on.
-enum Course {
+enum BurstShape {
     /// As fast to its end as it began.
     Even,
     /// It slowed down, but too late to be sure at which level it stays.
@@ -79,64 +79,65 @@ struct Knee {
     before: f64,
     after: f64,
     /// Bytes taken until then.
-    taken: f64,
+    intake: f64,
 }
 
-pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
-    let bursts: Vec<&Segment> = scene.own.clone();
+pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
+    let bursts: Vec<&Segment> = context.segments.clone();
     if bursts.len() >= BURSTS_MAX {
         return None;
     }
     let Some(at) = bursts.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
         // What a map of blocks does where a stream of writes begins belongs to no burst.
         let name = if bursts.is_empty() { "lead" } else { "long 1" };
-        return burst(scene, name.into(), FIRST, BLOCK);
+        return burst(context, name.into(), FIRST, BLOCK);
     };
-    let long = Burst::of(bursts[at]);
+    let long = Burst::from_segment(bursts[at]);
     let shorts = &bursts[at + 1..];
     let longs = bursts.iter().filter(|segment| own_name(segment).starts_with("long")).count();
-    let again = |bytes, block| burst(scene, format!("long {}", longs + 1), bytes, block);
+    let again = |bytes, block| burst(context, format!("long {}", longs + 1), bytes, block);
     let block = long.block as u32;
-    match long.course() {
-        Course::Even if block < LONG_BLOCK => again(long.bytes, LONG_BLOCK),
-        Course::Even if long.bytes < LONGEST_EVEN => again(4 * long.bytes, block),
-        Course::Slowing if long.bytes < LONGEST => again(4 * long.bytes, block),
-        Course::Even | Course::Slowing => None,
-        Course::Knee(knee) if shorts.is_empty() => {
-            let (rough, worth) = (knee.held(), KNEES * (knee.taken as u64).next_multiple_of(1 << 16));
+    match long.shape() {
+        BurstShape::Even if block < LONG_BLOCK => again(long.bytes, LONG_BLOCK),
+        BurstShape::Even if long.bytes < LONGEST_EVEN => again(4 * long.bytes, block),
+        BurstShape::Slowing if long.bytes < LONGEST => again(4 * long.bytes, block),
+        BurstShape::Even | BurstShape::Slowing => None,
+        BurstShape::Knee(knee) if shorts.is_empty() => {
+            let (rough, worth) =
+                (knee.cached_bytes(), KNEES * (knee.intake as u64).next_multiple_of(1 << 16));
             let finer = rough < IOS_MIN * long.block && block > SHORT_BLOCK;
             match finer {
                 true => {
                     again(worth.clamp(1 << 18, long.bytes), if block > BLOCK { BLOCK } else { SHORT_BLOCK })
                 }
                 false if 2 * worth < long.bytes && longs < 6 => again(worth.max(1 << 18), block),
-                false => short(scene, &long, 0),
+                false => short(context, &long, 0),
             }
         }
-        Course::Knee(_) if shorts.len() < SHARES.len() => short(scene, &long, shorts.len()),
+        BurstShape::Knee(_) if shorts.len() < SHARES.len() => short(context, &long, shorts.len()),
         // It has changed meanwhile: a faster part of the flash is used up, or collection has set in.
-        Course::Knee(_) if !agree(&estimates(&long, shorts)) && longs < 6 => again(long.bytes, block),
-        Course::Knee(_) => None,
+        BurstShape::Knee(_) if !agree(&estimates(&long, shorts)) && longs < 6 => again(long.bytes, block),
+        BurstShape::Knee(_) => None,
     }
 }
 
-fn short(scene: &Scene<'_>, long: &Burst, index: usize) -> Option<Workload> {
+fn short(context: &ExperimentContext<'_>, long: &Burst, index: usize) -> Option<Workload> {
     let block = long.block as u64;
     let bytes = (SHARES[index] * long.bytes as f64) as u64 / block * block;
-    burst(scene, format!("short {}", index + 1), bytes.max(block), block as u32)
+    burst(context, format!("short {}", index + 1), bytes.max(block), block as u32)
 }
 
 /// Goes on where the last one ended, so that all of them are one stream of writes.
-fn burst(scene: &Scene<'_>, name: String, bytes: u64, block: u32) -> Option<Workload> {
-    let before: u64 = scene.own.iter().map(|segment| written(segment)).sum();
-    let longest = scene.span / 8 / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
-    if bytes > longest || !scene.may_write(bytes) {
+fn burst(context: &ExperimentContext<'_>, name: String, bytes: u64, block: u32) -> Option<Workload> {
+    let before: u64 = context.segments.iter().map(|segment| bytes_written(segment)).sum();
+    let longest = context.span / 8 / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
+    if bytes > longest || !context.may_write(bytes) {
         return None;
     }
     // What has been written lately may lie in faster cells, which are free again as soon as it is overwritten.
-    let begin = scene.span / 2;
+    let begin = context.span / 2;
     let start = (begin + before % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
-    let place = Place::Forward(Region::bytes(start..start + bytes));
+    let place = AccessPattern::Sequential(Region::bytes(start..start + bytes));
     let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
     Some(Workload {
         samples: SAMPLES_MAX,
@@ -145,95 +146,95 @@ fn burst(scene: &Scene<'_>, name: String, bytes: u64, block: u32) -> Option<Work
     })
 }
 
-pub(super) fn find(scene: &Scene<'_>) -> Finding {
-    let Some(at) = scene.own.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
+pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
+    let Some(at) = context.segments.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
         return Finding::default();
     };
-    let long = Burst::of(scene.own[at]);
-    if long.taken.len() < 8 {
+    let long = Burst::from_segment(context.segments[at]);
+    if long.intake.len() < 8 {
         return Finding::default();
     }
-    let estimates = estimates(&long, &scene.own[at + 1..]);
-    let property = judged(&long, &estimates);
+    let estimates = estimates(&long, &context.segments[at + 1..]);
+    let property = infer_property(&long, &estimates);
     let picture = picture(&long, &property);
-    Finding::of(property, Some(("write_buffer", picture)))
+    Finding::single(property, Some(("write_buffer", picture)))
 }
 
 impl Burst {
-    fn of(segment: &Segment) -> Self {
+    fn from_segment(segment: &Segment) -> Self {
         let start = segment.samples.iter().map(|sample| sample.sent.0).min().unwrap_or(0);
-        let (mut taken, mut bytes) = (Vec::with_capacity(segment.samples.len()), 0.0);
+        let (mut intake, mut bytes) = (Vec::with_capacity(segment.samples.len()), 0.0);
         for sample in segment.samples.iter().filter(|sample| sample.op == Op::Write) {
             bytes += f64::from(sample.length);
-            taken.push([(sample.done.0 - start) as f64, bytes]);
+            intake.push([(sample.done.0 - start) as f64, bytes]);
         }
         Self {
-            taken,
+            intake,
             block: f64::from(segment.workload.length_max()),
-            bytes: written(segment),
-            flushed: segment.ended.0.saturating_sub(start) as f64,
+            bytes: bytes_written(segment),
+            flushed: segment.ended_at.0.saturating_sub(start) as f64,
         }
     }
 
     fn rate(&self, ios: Range<usize>) -> f64 {
-        let ([from, before], [to, after]) = (self.taken[ios.start], self.taken[ios.end - 1]);
+        let ([from, before], [to, after]) = (self.intake[ios.start], self.intake[ios.end - 1]);
         if to > from { (after - before) / (to - from) * 1e9 } else { f64::INFINITY }
     }
 
-    fn course(&self) -> Course {
-        let ios = self.taken.len();
+    fn shape(&self) -> BurstShape {
+        let ios = self.intake.len();
         if ios < 16 {
-            return Course::Even;
+            return BurstShape::Even;
         }
         let first = self.block / self.crossing() * 1e9;
         let (third, fourth) = (self.rate(ios / 2..3 * ios / 4), self.rate(3 * ios / 4..ios));
         let after = self.rate(ios / 2..ios);
         if after >= SLOWER * first {
-            return Course::Even;
+            return BurstShape::Even;
         }
         // Where the line of the first speed meets that of the last.
-        let [end, bytes] = self.taken[ios - 1];
-        let taken = first * (bytes - after * end / 1e9) / (first - after);
+        let [end, bytes] = self.intake[ios - 1];
+        let intake = first * (bytes - after * end / 1e9) / (first - after);
         let is_level = (third / fourth - 1.0).abs() < 0.2;
-        if !is_level || taken > 0.45 * bytes {
-            return Course::Slowing;
+        if !is_level || intake > 0.45 * bytes {
+            return BurstShape::Slowing;
         }
-        Course::Knee(Knee { before: first, after, taken: taken.max(self.block) })
+        BurstShape::Knee(Knee { before: first, after, intake: intake.max(self.block) })
     }
 
     /// Nanoseconds from one I/O to the next where nothing has to wait: the least mean over a few.
     fn crossing(&self) -> f64 {
-        let few = self.taken.windows(FEW + 1).map(|few| (few[FEW][0] - few[0][0]) / FEW as f64);
+        let few = self.intake.windows(FEW + 1).map(|few| (few[FEW][0] - few[0][0]) / FEW as f64);
         few.fold(f64::INFINITY, f64::min).max(1.0)
     }
 
     /// When so many bytes were taken, in nanoseconds.
     fn time_of(&self, bytes: f64) -> Option<f64> {
-        self.taken.get(self.taken.partition_point(|[_, taken]| *taken < bytes)).map(|[time, _]| *time)
+        self.intake.get(self.intake.partition_point(|[_, intake]| *intake < bytes)).map(|[time, _]| *time)
     }
 
     /// Bytes taken before a time in nanoseconds, and right after it.
-    fn taken_at(&self, time: f64) -> Option<(f64, f64)> {
-        let index = self.taken.partition_point(|[at, _]| *at < time);
-        let after = self.taken.get(index..)?;
+    fn intake_at(&self, time: f64) -> Option<(f64, f64)> {
+        let index = self.intake.partition_point(|[at, _]| *at < time);
+        let after = self.intake.get(index..)?;
         // What has got room at that time crosses the link without a wait.
         let crossing = 1.3 * self.crossing();
-        let before = index.checked_sub(1).map_or(0.0, |last| self.taken[last][1]);
+        let before = index.checked_sub(1).map_or(0.0, |last| self.intake[last][1]);
         let (mut last, mut with) = (time, before);
-        for [at, taken] in after.iter().take_while(|[_, taken]| taken - before <= RUN * self.block) {
+        for [at, intake] in after.iter().take_while(|[_, intake]| intake - before <= RUN * self.block) {
             if at - last > crossing {
                 break;
             }
-            (last, with) = (*at, *taken);
+            (last, with) = (*at, *intake);
         }
-        (index < self.taken.len()).then_some((before, with))
+        (index < self.intake.len()).then_some((before, with))
     }
 }
 
 impl Knee {
     /// About what the buffer holds: what was taken less what left meanwhile.
-    fn held(&self) -> f64 {
-        self.taken * (1.0 - self.after / self.before)
+    fn cached_bytes(&self) -> f64 {
+        self.intake * (1.0 - self.after / self.before)
     }
 }
 
@@ -241,16 +242,16 @@ impl Knee {
 /// most, when all that came free at that moment had been taken.
 fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<[f64; 2]> {
     let of = |segment: &&Segment| {
-        let short = Burst::of(segment);
+        let short = Burst::from_segment(segment);
         // Where a faster part of the flash has come to its end meanwhile, one burst says nothing of the other.
         let alike = |[time, bytes]: &[f64; 2]| {
             long.time_of(*bytes).is_some_and(|other| (time / other - 1.0).abs() < ALIKE)
         };
-        short.taken.last().filter(|last| alike(last))?;
-        let (before, after) = long.taken_at(short.flushed)?;
+        short.intake.last().filter(|last| alike(last))?;
+        let (before, after) = long.intake_at(short.flushed)?;
         // A part of the next I/O has come in.
-        let held = |taken: f64| taken + long.block / 2.0 - short.bytes as f64;
-        Some([held(before), held(after)])
+        let buffered_bytes = |intake: f64| intake + long.block / 2.0 - short.bytes as f64;
+        Some([buffered_bytes(before), buffered_bytes(after)])
     };
     shorts.iter().filter_map(of).collect()
 }
@@ -274,12 +275,14 @@ fn agree(estimates: &[[f64; 2]]) -> bool {
     estimates.len() == SHARES.len() && estimates.iter().filter(near).count() + 1 >= SHARES.len()
 }
 
-fn judged(long: &Burst, estimates: &[[f64; 2]]) -> Property {
+fn infer_property(long: &Burst, estimates: &[[f64; 2]]) -> Property {
     let key = Key::WriteBufferBytes;
-    let knee = match long.course() {
-        Course::Knee(knee) => knee,
-        Course::Slowing => return Property::undecided(key, "bursts slow down, and do not stay at one level"),
-        Course::Even => {
+    let knee = match long.shape() {
+        BurstShape::Knee(knee) => knee,
+        BurstShape::Slowing => {
+            return Property::undecided(key, "bursts slow down, and do not stay at one level");
+        }
+        BurstShape::Even => {
             return Property::undecided(
                 key,
                 format!(
@@ -289,36 +292,36 @@ fn judged(long: &Burst, estimates: &[[f64; 2]]) -> Property {
             );
         }
     };
-    let told = format!(
+    let text = format!(
         "a burst is taken at {} first and at {} after {}",
         rate(knee.before),
         rate(knee.after),
-        amount(knee.taken as u64)
+        amount(knee.intake as u64)
     );
     let Some((value, low, high)) = common(estimates).filter(|_| agree(estimates)) else {
-        return Property::undecided(key, format!("{told}, but flushes do not agree on what waited then"));
+        return Property::undecided(key, format!("{text}, but flushes do not agree on what waited then"));
     };
     if high - low > SPREAD_MAX * value {
-        return Property::undecided(key, format!("{told}, but flushes leave too much open"));
+        return Property::undecided(key, format!("{text}, but flushes leave too much open"));
     }
     let margin = (MARGIN * long.block).max(0.02 * value);
     let interval = (low - margin, high + margin);
-    let told = format!("{told}, and by flushes so much of it waited for the flash");
-    Property::number(key, value, interval, 0.93, told)
+    let text = format!("{text}, and by flushes so much of it waited for the flash");
+    Property::number(key, value, interval, 0.93, text)
 }
 
 fn picture(long: &Burst, property: &Property) -> Series {
-    let ios = long.taken.len();
+    let ios = long.intake.len();
     let every = ios.div_ceil(512);
     let points =
-        |of: fn([f64; 2]) -> [f64; 2]| long.taken.iter().step_by(every).map(|point| of(*point)).collect();
+        |of: fn([f64; 2]) -> [f64; 2]| long.intake.iter().step_by(every).map(|point| of(*point)).collect();
     let mut lines = vec![Line::new("taken", points(|[time, bytes]| [time, bytes]))];
     let mut marks = Vec::new();
-    if let Course::Knee(knee) = long.course() {
-        let [end, bytes] = long.taken[ios - 1];
-        let held = property.number_found().unwrap_or_else(|| knee.held());
-        let at = knee.taken / knee.before * 1e9;
-        let predicted = vec![[0.0, 0.0], [at, knee.taken], [end, bytes]];
+    if let BurstShape::Knee(knee) = long.shape() {
+        let [end, bytes] = long.intake[ios - 1];
+        let held = property.value().unwrap_or_else(|| knee.cached_bytes());
+        let at = knee.intake / knee.before * 1e9;
+        let predicted = vec![[0.0, 0.0], [at, knee.intake], [end, bytes]];
         lines.push(Line::new("two speeds", predicted));
         marks.push(Mark { x: at, label: format!("full: {}", amount(held as u64)) });
     }
@@ -337,7 +340,7 @@ mod tests {
     use super::*;
 
     /// A buffer of so many pages before dies that take a page each for a time; pages arrive one a time unit.
-    fn taken(
+    fn absorbed_bytes(
         pages: usize,
         buffer: usize,
         dies: usize,
@@ -345,30 +348,35 @@ mod tests {
         jitter: impl Fn(usize) -> f64,
     ) -> (Vec<[f64; 2]>, f64) {
         let mut free = vec![0.0_f64; dies];
-        let (mut released, mut taken): (Vec<f64>, Vec<[f64; 2]>) = (Vec::new(), Vec::new());
+        let (mut released, mut intake): (Vec<f64>, Vec<[f64; 2]>) = (Vec::new(), Vec::new());
         let mut now = 0.0_f64;
         for page in 0..pages {
             let mut ascending = released.clone();
             ascending.sort_by(f64::total_cmp);
             let room = page.checked_sub(buffer).map_or(0.0, |index| ascending[index]);
             now = now.max(room) + 1.0;
-            taken.push([now, (page + 1) as f64]);
+            intake.push([now, (page + 1) as f64]);
             let die = (0..dies).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap();
             free[die] = free[die].max(now) + program + jitter(page);
             released.push(free[die]);
         }
         let flushed = released.iter().fold(0.0_f64, |last, at| last.max(*at));
-        (taken, flushed)
+        (intake, flushed)
     }
 
-    fn held(buffer: usize, dies: usize, program: f64, jitter: impl Fn(usize) -> f64 + Copy) -> Vec<[f64; 2]> {
+    fn cached_bytes(
+        buffer: usize,
+        dies: usize,
+        program: f64,
+        jitter: impl Fn(usize) -> f64 + Copy,
+    ) -> Vec<[f64; 2]> {
         let pages = 8 * buffer;
-        let (curve, flushed) = taken(pages, buffer, dies, program, jitter);
-        let long = Burst { taken: curve, block: 1.0, bytes: pages as u64, flushed };
+        let (curve, flushed) = absorbed_bytes(pages, buffer, dies, program, jitter);
+        let long = Burst { intake: curve, block: 1.0, bytes: pages as u64, flushed };
         let of = |share: f64| {
             let pages = (share * pages as f64) as usize;
-            let (_, flushed) = taken(pages, buffer, dies, program, jitter);
-            let (before, after) = long.taken_at(flushed).unwrap();
+            let (_, flushed) = absorbed_bytes(pages, buffer, dies, program, jitter);
+            let (before, after) = long.intake_at(flushed).unwrap();
             [before - pages as f64, after - pages as f64]
         };
         SHARES.into_iter().map(of).collect()
@@ -378,7 +386,7 @@ mod tests {
     fn what_waits_when_the_same_has_been_programmed_is_the_buffer() {
         // Dies that keep step and dies that do not, buffers larger and smaller than what they program at once.
         for (buffer, dies, program) in [(64, 16, 40.0), (100, 7, 33.0), (40, 32, 100.0), (300, 4, 6.0)] {
-            let estimates = held(buffer, dies, program, |page| (page % 7) as f64 * 0.3);
+            let estimates = cached_bytes(buffer, dies, program, |page| (page % 7) as f64 * 0.3);
             let (value, ..) = common(&estimates).unwrap();
             assert!((value / buffer as f64 - 1.0).abs() < 0.1, "{buffer}: {estimates:?}");
         }

@@ -1,9 +1,9 @@
 //! The write cache of a disk. While reads wait for the arm nothing goes to the platters unless it has to, so the first write
 //! that has to wait finds the cache full, and nothing has left it.
 
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
@@ -12,9 +12,9 @@ use likenew_core::verdict::{Line, Mark, Series, Shape};
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::summary::median;
 
+use super::super::context::{ExperimentContext, random_reads};
 use super::super::finding::Finding;
 use super::super::property::{Key, Property};
-use super::super::scene::{Scene, random_reads};
 use crate::series::axis;
 
 const BLOCK: u32 = 64 << 10;
@@ -29,34 +29,40 @@ const WAITS: f64 = 4.0;
 const ARM_NS: f64 = 2e6;
 const FIRST: usize = 8;
 
-pub(super) fn next(scene: &Scene<'_>) -> Option<Workload> {
+pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
     // Whatever came before is on the platters first.
-    let step = scene.own.len();
+    let step = context.segments.len();
     if step >= 2 * BURSTS {
         return None;
     }
     if step.is_multiple_of(2) {
-        let flush =
-            Stream::closed(Mix::Only(Op::Flush), BLOCK, Place::Forward(Region::WHOLE), 1, DataClass::Random);
+        let flush = Stream::closed(
+            Mix::Only(Op::Flush),
+            BLOCK,
+            AccessPattern::Sequential(Region::WHOLE),
+            1,
+            DataClass::Random,
+        );
         return Some(Workload::new("flush", Until::ops(1), vec![flush]));
     }
-    let half = scene.span / 2 / (1 << 20) * (1 << 20);
-    let bytes = BYTES_MAX.min(half).min(scene.left / 2);
-    let place = Place::Forward(Region::bytes(0..half));
+    let half = context.span / 2 / (1 << 20) * (1 << 20);
+    let bytes = BYTES_MAX.min(half).min(context.remaining / 2);
+    let place = AccessPattern::Sequential(Region::bytes(0..half));
     let streams = vec![
         Stream::closed(Mix::Only(Op::Write), BLOCK, place, 1, DataClass::Random),
-        random_reads(half..scene.span, 4096, READS),
+        random_reads(half..context.span, 4096, READS),
     ];
     let until = Until { elapsed: Some(TIME_MAX), bytes: Some(bytes), ops: None };
     Some(Workload { samples: 16_384, ..Workload::new(format!("burst {}", step / 2 + 1), until, streams) })
 }
 
-pub(super) fn find(scene: &Scene<'_>) -> Finding {
+pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
     let bursts: Vec<&Segment> =
-        (1..=BURSTS).filter_map(|burst| scene.ran(&format!("burst {burst}"))).collect();
-    let taken: Vec<Option<u64>> = bursts.iter().filter_map(|burst| taken(&latencies(burst))).collect();
-    let Some(last) = bursts.last().filter(|_| taken.len() == BURSTS) else { return Finding::default() };
-    Finding::of(judged(&taken), Some(("write_buffer", picture(last, taken[BURSTS - 1]))))
+        (1..=BURSTS).filter_map(|burst| context.segment(&format!("burst {burst}"))).collect();
+    let intake: Vec<Option<u64>> =
+        bursts.iter().filter_map(|burst| absorbed_bytes(&latencies(burst))).collect();
+    let Some(last) = bursts.last().filter(|_| intake.len() == BURSTS) else { return Finding::default() };
+    Finding::single(infer_property(&intake), Some(("write_buffer", picture(last, intake[BURSTS - 1]))))
 }
 
 fn latencies(burst: &Segment) -> Vec<f64> {
@@ -65,7 +71,7 @@ fn latencies(burst: &Segment) -> Vec<f64> {
 }
 
 /// Bytes that were taken before a write had to wait, whole blocks; `Some(None)` when none had to. Nothing of too few writes.
-fn taken(latencies: &[f64]) -> Option<Option<u64>> {
+fn absorbed_bytes(latencies: &[f64]) -> Option<Option<u64>> {
     let first = median(latencies.get(..FIRST.min(latencies.len()))?).filter(|first| *first > 0.0)?;
     if first > ARM_NS {
         return Some(Some(0));
@@ -74,13 +80,13 @@ fn taken(latencies: &[f64]) -> Option<Option<u64>> {
     Some(waits.map(|writes| writes as u64 * u64::from(BLOCK)))
 }
 
-fn judged(taken: &[Option<u64>]) -> Property {
+fn infer_property(intake: &[Option<u64>]) -> Property {
     let key = Key::WriteBufferBytes;
-    let Some(taken) = taken.iter().copied().collect::<Option<Vec<u64>>>() else {
+    let Some(intake) = intake.iter().copied().collect::<Option<Vec<u64>>>() else {
         return Property::undecided(key, "no write had to wait while the arm was kept busy reading");
     };
     let (least, most) =
-        taken.iter().fold((u64::MAX, 0), |(least, most), taken| (least.min(*taken), most.max(*taken)));
+        intake.iter().fold((u64::MAX, 0), |(least, most), intake| (least.min(*intake), most.max(*intake)));
     if most == 0 {
         return Property::absent(key, 0.97, "from the first one on, each write waits for the arm");
     }
@@ -94,18 +100,18 @@ fn judged(taken: &[Option<u64>]) -> Property {
     // The next block did not fit, and one or two may have left before the first read waited for the arm.
     let value = (least + most) as f64 / 2.0 - 0.5 * block as f64;
     let margin = 2.5 * block as f64 + 0.003 * value;
-    let told =
+    let text =
         format!("with reads waiting for the arm, {} are taken before a write has to wait", amount(most));
-    Property::number(key, value, (value - margin, value + margin), 0.95, told)
+    Property::number(key, value, (value - margin, value + margin), 0.95, text)
 }
 
-fn picture(burst: &Segment, taken: Option<u64>) -> Series {
+fn picture(burst: &Segment, intake: Option<u64>) -> Series {
     let latencies = latencies(burst);
     let block = f64::from(BLOCK);
-    let shown = taken.map_or(latencies.len(), |taken| 2 * (taken / u64::from(BLOCK)) as usize + FIRST);
+    let shown = intake.map_or(latencies.len(), |intake| 2 * (intake / u64::from(BLOCK)) as usize + FIRST);
     let points =
         latencies.iter().take(shown).enumerate().map(|(index, ns)| [index as f64 * block, *ns]).collect();
-    let mark = taken.map(|taken| Mark { x: taken as f64, label: "the cache is full".into() });
+    let mark = intake.map(|intake| Mark { x: intake as f64, label: "the cache is full".into() });
     Series::new(
         "When do writes begin to wait?",
         Shape::Scatter,
@@ -129,18 +135,18 @@ mod tests {
     #[test]
     fn the_first_write_that_waits_finds_the_cache_full() {
         let block = u64::from(BLOCK);
-        assert_eq!(taken(&burst(100)), Some(Some(100 * block)));
-        assert_eq!(taken(&[8e6; 20]), Some(Some(0)), "nothing is cached");
-        assert_eq!(taken(&[6e5; 2000]), Some(None), "nothing has to wait");
-        assert_eq!(taken(&[]), None);
-        let both = judged(&[Some(100 * block), Some(101 * block)]);
-        assert!(both.number_found().is_some_and(|bytes| (99.0..=102.0).contains(&(bytes / block as f64))));
+        assert_eq!(absorbed_bytes(&burst(100)), Some(Some(100 * block)));
+        assert_eq!(absorbed_bytes(&[8e6; 20]), Some(Some(0)), "nothing is cached");
+        assert_eq!(absorbed_bytes(&[6e5; 2000]), Some(None), "nothing has to wait");
+        assert_eq!(absorbed_bytes(&[]), None);
+        let both = infer_property(&[Some(100 * block), Some(101 * block)]);
+        assert!(both.value().is_some_and(|bytes| (99.0..=102.0).contains(&(bytes / block as f64))));
         assert_eq!(
-            judged(&[Some(100 * block), Some(140 * block)]).state,
+            infer_property(&[Some(100 * block), Some(140 * block)]).state,
             State::Undecided,
             "it does not repeat"
         );
-        assert_eq!(judged(&[Some(0), Some(0)]).state, State::Absent);
-        assert_eq!(judged(&[None, None]).state, State::Undecided);
+        assert_eq!(infer_property(&[Some(0), Some(0)]).state, State::Absent);
+        assert_eq!(infer_property(&[None, None]).state, State::Undecided);
     }
 }

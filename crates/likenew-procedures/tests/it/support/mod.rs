@@ -40,46 +40,46 @@ pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
 }
 
 /// How one workload goes: bytes a second, and a pause before its middle I/O.
-pub(crate) struct Course {
+pub(crate) struct SpeedPattern {
     pub(crate) bytes_per_s: f64,
     pub(crate) pause: Nanos,
 }
 
 /// Steady at this speed.
-pub(crate) fn steady(bytes_per_s: f64) -> Course {
-    Course { bytes_per_s, pause: Nanos::ZERO }
+pub(crate) fn steady(bytes_per_s: f64) -> SpeedPattern {
+    SpeedPattern { bytes_per_s, pause: Nanos::ZERO }
 }
 
 /// Runs a procedure to its end on a drive that goes as `course` says for the n-th workload, and judges.
 pub(crate) fn play(
     procedure: &dyn Procedure,
     evidence: Evidence,
-    course: impl Fn(usize, &Workload) -> Course,
+    course: impl Fn(usize, &Workload) -> SpeedPattern,
 ) -> Findings {
-    procedure.judge(&conduct(procedure, evidence, course))
+    procedure.judge(&run_procedure(procedure, evidence, course))
 }
 
 /// What there is to judge when a procedure has come to its end on such a drive.
-pub(crate) fn conduct(
+pub(crate) fn run_procedure(
     procedure: &dyn Procedure,
     mut evidence: Evidence,
-    course: impl Fn(usize, &Workload) -> Course,
+    course: impl Fn(usize, &Workload) -> SpeedPattern,
 ) -> Evidence {
     let mut now = Nanos::ZERO;
     while let Step::Run(workload) = procedure.next(&evidence).expect("the plan fits") {
         assert_eq!(workload.check(&evidence.geometry), Ok(()));
         let segment = segment(&workload, now, &course(evidence.segments.len(), &workload));
-        now = segment.ended;
+        now = segment.ended_at;
         evidence.segments.push(segment);
     }
     evidence
 }
 
 /// Closed pace: with `depth` in flight, one I/O ends after the other at equal distances.
-pub(crate) fn segment(workload: &Workload, began: Nanos, course: &Course) -> Segment {
+pub(crate) fn segment(workload: &Workload, started_at: Nanos, course: &SpeedPattern) -> Segment {
     let mut recorder = SegmentRecorder::default();
-    recorder.begin(workload, began);
-    let mut now = began;
+    recorder.begin(workload, started_at);
+    let mut now = started_at;
     if let Some(stream) = workload.streams.first() {
         let length = stream.size.max();
         let each = Nanos::from_secs_f64(f64::from(length) / course.bytes_per_s);
@@ -87,7 +87,7 @@ pub(crate) fn segment(workload: &Workload, began: Nanos, course: &Course) -> Seg
         let bytes = workload.until.bytes.or(workload.until.elapsed.map(in_time));
         let bytes = bytes.expect("played workloads are bounded by bytes or time");
         let ios = bytes / u64::from(length);
-        let mut sent = vec![began; stream.pace.depth() as usize];
+        let mut sent = vec![started_at; stream.arrival.depth() as usize];
         for io in 0..ios {
             let pause = if io == ios / 2 { course.pause } else { Nanos::ZERO };
             now = now + each + pause;

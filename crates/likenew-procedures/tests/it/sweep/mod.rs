@@ -1,12 +1,12 @@
 //! What sweep runs and says, on drives whose law is known: an access time, a rate, and so many I/Os served at once.
 
 mod runs;
-mod says;
+mod wording;
 
 use crate::support::{evidence, play, steady};
+use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::place::Place;
 use likenew_core::verdict::{Findings, Row, Verdict};
 use likenew_core::workload::Workload;
 use likenew_procedures::pattern::Pattern;
@@ -39,11 +39,11 @@ pub(crate) fn block(workload: &Workload) -> f64 {
 }
 
 pub(crate) fn depth(workload: &Workload) -> f64 {
-    f64::from(workload.streams[0].pace.depth())
+    f64::from(workload.streams[0].arrival.depth())
 }
 
 pub(crate) fn is_random(workload: &Workload) -> bool {
-    matches!(workload.streams[0].place, Place::Uniform(_))
+    matches!(workload.streams[0].pattern, AccessPattern::Random(_))
 }
 
 /// Bytes a second of a drive that takes the access time and then moves the block, for `servers` I/Os at once.

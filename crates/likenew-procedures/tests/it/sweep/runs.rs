@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use likenew_core::dry_run::DryRun;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorder::Stop;
-use likenew_core::rehearsal::Rehearsal;
 use likenew_core::units::Nanos;
 use likenew_core::verdict::Standing;
-use likenew_procedures::precise::Precise;
+use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::sweep::{Block, Order, Preset, Sweep, SweepOptions};
 
 use super::{READS, SPAN, WRITES, cell, depth, findings, law, number, options, scatter, sweep, verdict};
@@ -66,28 +66,40 @@ fn the_order_is_drawn_from_the_seed_or_as_listed() {
 
 #[test]
 fn precise_cells_are_done_early_and_others_are_named() {
-    let options =
-        SweepOptions { precise: Some(Precise(0.02)), passes_max: 9, blocks: vec![Block(4096)], ..options() };
+    let options = SweepOptions {
+        precise: Some(PrecisionGoal(0.02)),
+        passes_max: 9,
+        blocks: vec![Block(4096)],
+        ..options()
+    };
     let findings = findings(options, |index, workload| {
         law(workload, 8.0) * if depth(workload) == 4.0 { scatter(index, 30.0) } else { scatter(index, 0.5) }
     });
     let passes = |depth| cell(&findings, "random", "read", 4096, depth)["passes"].as_u64().unwrap();
     assert_eq!((passes(1), passes(4), passes(32)), (5, 9, 5));
     let verdict = verdict(&findings, "The mean speed of every cell is known to ± 2%");
-    assert_eq!((verdict.standing, verdict.because.len()), (Standing::Fails, 1));
-    assert!(verdict.because[0].starts_with("random reads of 4 KiB at depth 4: ±"), "{}", verdict.because[0]);
+    assert_eq!((verdict.standing, verdict.evidence.len()), (Standing::Fails, 1));
+    assert!(
+        verdict.evidence[0].starts_with("random reads of 4 KiB at depth 4: ±"),
+        "{}",
+        verdict.evidence[0]
+    );
 }
 
 #[test]
-fn a_rehearsal_counts_on_every_pass_that_may_be_needed() {
-    let sweep =
-        sweep(SweepOptions { ops: vec![WRITES], precise: Some(Precise(0.02)), passes_max: 7, ..options() });
-    let rehearsal = Rehearsal::of(&sweep, &evidence(SPAN, true)).unwrap();
-    assert_eq!((rehearsal.workloads.len(), rehearsal.ends), (1 + 15 * 7, true));
+fn a_dry_run_counts_on_every_pass_that_may_be_needed() {
+    let sweep = sweep(SweepOptions {
+        ops: vec![WRITES],
+        precise: Some(PrecisionGoal(0.02)),
+        passes_max: 7,
+        ..options()
+    });
+    let dry_run = DryRun::plan(&sweep, &evidence(SPAN, true)).unwrap();
+    assert_eq!((dry_run.workloads.len(), dry_run.is_finite), (1 + 15 * 7, true));
 }
 
 #[test]
-fn what_does_not_fit_the_drive_is_left_out_and_said() {
+fn what_does_not_fit_the_drive_is_left_out_and_reported() {
     let mut evidence = evidence(SPAN, true);
     evidence.geometry.block = 4096;
     evidence.geometry.boundary = Some(SPAN);
@@ -101,14 +113,14 @@ fn what_does_not_fit_the_drive_is_left_out_and_said() {
     assert_eq!(measured, [(4096.0, 1.0), (4096.0, 16.0), (f64::from(8 << 20), 1.0)]);
     let verdict = verdict(&findings, "Every cell that was asked for was measured");
     assert_eq!(verdict.standing, Standing::Fails);
-    let said = verdict.because.join("\n");
+    let message = verdict.evidence.join("\n");
     for words in [
         "512 B: not a multiple",
         "12 KiB: does not divide",
         "8 MiB at depth 16: the queue",
         "128 MiB: more than the span",
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(message.contains(words), "{message}");
     }
 }
 
@@ -149,7 +161,11 @@ fn an_interrupted_pass_is_measured_again_and_counts_for_nothing() {
     let findings = sweep.judge(&evidence);
     assert!(findings.tables["matrix"].iter().all(|row| number(row, "bytes_per_s") > 1e6));
     let verdict = verdict(&findings, "Every cell that was asked for was measured");
-    assert!(verdict.because[0].starts_with("0 of 15 cells have all their passes"), "{}", verdict.because[0]);
+    assert!(
+        verdict.evidence[0].starts_with("0 of 15 cells have all their passes"),
+        "{}",
+        verdict.evidence[0]
+    );
 }
 
 #[test]
@@ -167,7 +183,7 @@ fn nonsense_settings_are_refused_by_name() {
         (SweepOptions { time: Nanos::ZERO, ..options() }, "time"),
         (SweepOptions { bytes: 0, ..options() }, "bytes"),
         (SweepOptions { passes: 0, ..options() }, "passes"),
-        (SweepOptions { precise: Some(Precise(0.02)), passes_max: 4, ..options() }, "passes_max"),
+        (SweepOptions { precise: Some(PrecisionGoal(0.02)), passes_max: 4, ..options() }, "passes_max"),
     ] {
         let refusal = Sweep::new(options).err().unwrap_or_else(|| panic!("{word} was taken"));
         assert!(refusal.contains(word), "{refusal}");
@@ -191,11 +207,11 @@ fn what_a_list_says_twice_is_measured_once() {
 fn every_preset_fits_a_drive_and_measures_each_cell() {
     for (name, preset) in Preset::ALL {
         let sweep = sweep(SweepOptions { passes: 1, ..preset.options() });
-        let rehearsal = Rehearsal::of(&sweep, &evidence(1 << 30, true)).unwrap();
+        let dry_run = DryRun::plan(&sweep, &evidence(1 << 30, true)).unwrap();
         let mut cells: HashMap<&str, u32> = HashMap::new();
-        rehearsal.workloads.iter().for_each(|workload| *cells.entry(&workload.name).or_default() += 1);
-        assert!(rehearsal.ends && cells.values().all(|times| *times == 1), "{name}");
+        dry_run.workloads.iter().for_each(|workload| *cells.entry(&workload.name).or_default() += 1);
+        assert!(dry_run.is_finite && cells.values().all(|times| *times == 1), "{name}");
         let geometry = evidence(1 << 30, true).geometry;
-        assert!(rehearsal.workloads.iter().all(|workload| workload.check(&geometry).is_ok()), "{name}");
+        assert!(dry_run.workloads.iter().all(|workload| workload.check(&geometry).is_ok()), "{name}");
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use likenew_real::file_store::FileStore;
-use likenew_refresh::{Folder, JournalFile, JournalPlace, RefreshError, Settings, Task};
+use likenew_refresh::{Folder, JournalFile, JournalPaths, RefreshError, Settings, Task};
 
 use super::{Loop, Mounted, disk_folder, run};
 
@@ -58,14 +58,14 @@ pub fn bytes(length: usize, seed: u64) -> Vec<u8> {
 
 /// All that may be known of a file, but the time of change of its inode.
 #[derive(Debug, PartialEq)]
-pub struct Known {
+pub struct FileSystemState {
     pub content: Vec<u8>,
     numbers: (u64, u32, u32, u32, u64, u64, u64),
     times: (i64, i64, i64, i64),
     attributes: BTreeMap<String, Vec<u8>>,
 }
 
-impl Known {
+impl FileSystemState {
     pub fn of(path: &Path) -> Self {
         let stat = fs::symlink_metadata(path).unwrap();
         let times = (stat.atime(), stat.atime_nsec(), stat.mtime(), stat.mtime_nsec());
@@ -115,7 +115,7 @@ pub fn file(folder: &Path) -> PathBuf {
 pub fn take(path: &Path) -> FileStore {
     for _ in 0..200 {
         match FileStore::take(path) {
-            Err(fault) if fault.to_string().contains("another program has it open") => {
+            Err(lab_error) if lab_error.to_string().contains("another program has it open") => {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             taken => return taken.unwrap(),
@@ -135,9 +135,9 @@ pub fn task(store: &FileStore, chunk_bytes: u32) -> Task {
 }
 
 /// The place of a journal.
-pub fn place(path: &Path) -> JournalPlace {
+pub fn place(path: &Path) -> JournalPaths {
     let folder = Folder::open(path.parent().unwrap()).unwrap();
-    JournalPlace::new(folder, path.file_name().unwrap(), "salvage")
+    JournalPaths::new(folder, path.file_name().unwrap(), "salvage")
 }
 
 pub fn create_file(path: &Path) -> JournalFile {

@@ -11,9 +11,9 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use likenew_core::drive::{Drive, Lane, Need};
-use likenew_core::fault::Fault;
+use likenew_core::drive::{Drive, Lane, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
 use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
@@ -159,7 +159,7 @@ pub fn filled_file(folder: &Path, bytes: usize) -> PathBuf {
 }
 
 /// A lane's I/O at depth 1: does it and returns how it ended.
-pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outcome, Fault> {
+pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outcome, LabError> {
     let mut done = Vec::new();
     lane.submit(&[Io { slot: Slot(0), op, offset, length, data: DataClass::Random }])?;
     lane.wait(Nanos::NEVER, &mut done)?;
@@ -169,7 +169,7 @@ pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outc
 
 /// One lane for I/Os of up to 64 KiB.
 pub fn lane(drive: &mut dyn Drive) -> Lane<'_> {
-    drive.lanes(&Need { lanes: 1, depth: 2, length_max: 64 << 10 }).unwrap().pop().unwrap()
+    drive.lanes(&LaneRequirements { lanes: 1, depth: 2, length_max: 64 << 10 }).unwrap().pop().unwrap()
 }
 
 /// A folder's drive with no reserve.
@@ -178,7 +178,7 @@ pub fn open_folder(
     engine: Engine,
     files: u32,
     file_bytes: u64,
-) -> Result<Box<dyn Drive>, Fault> {
+) -> Result<Box<dyn Drive>, LabError> {
     let layout = Some(Layout { files, file_bytes });
     open(folder, Options { engine, layout, reserve: Some(0), ..Options::default() })
 }
@@ -189,11 +189,11 @@ pub fn disk_folder() -> tempfile::TempDir {
 }
 
 /// The error of an opening that must fail, in words, after a look at its kind.
-pub fn refusal<T>(result: Result<T, Fault>) -> String {
+pub fn refusal<T>(result: Result<T, LabError>) -> String {
     match result {
         Ok(_) => panic!("this should have been refused"),
-        Err(fault @ (Fault::Refused(_) | Fault::Unsuitable(_))) => fault.to_string(),
-        Err(fault) => panic!("no refusal in words of our own: {fault}"),
+        Err(lab_error @ (LabError::Refused(_) | LabError::Unsuitable(_))) => lab_error.to_string(),
+        Err(lab_error) => panic!("no refusal in words of our own: {lab_error}"),
     }
 }
 

@@ -5,11 +5,11 @@ use likenew_core::units::Nanos;
 
 use super::{Event, FlashDrive, SECOND_NS, part_of_io, part_of_page};
 use crate::flash::nand::{ReadJob, Reader};
-use crate::flash::translation_layer::{Cell, Place, TranslationLayer};
+use crate::flash::translation_layer::{Cell, PhysicalPage, TranslationLayer};
 
 impl<L: TranslationLayer> FlashDrive<L> {
     /// Brings the parts of the map that a read needs, then reads.
-    pub(super) fn look_up(&mut self, slot: u32, now: Nanos) {
+    pub(super) fn lookup(&mut self, slot: u32, now: Nanos) {
         let request = &self.requests[slot as usize];
         let pages = request.page_to_send..request.page_end;
         let mut segments = 0;
@@ -30,7 +30,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         let request = &self.requests[slot as usize];
         let (io, pages) = (request.io, request.page_to_send..request.page_end);
         let mut ready_bytes = 0;
-        let mut open: Option<(Place, ReadJob)> = None;
+        let mut open: Option<(PhysicalPage, ReadJob)> = None;
         for page in pages {
             let bytes = self.part(&io, page).1;
             self.copy_out(slot, page);
@@ -60,10 +60,10 @@ impl<L: TranslationLayer> FlashDrive<L> {
     }
 
     /// Reads what a place holds, of which the host wants `bytes`.
-    pub(super) fn read_job(&self, reader: Reader, place: &Place, bytes: u32, now: Nanos) -> ReadJob {
+    pub(super) fn read_job(&self, reader: Reader, place: &PhysicalPage, bytes: u32, now: Nanos) -> ReadJob {
         let age_s = self.opened_s + (now.0 / SECOND_NS) as i64 - place.opened_s;
         let senses = self.parameters.ageing.map_or(1, |ageing| ageing.senses(age_s))
-            + self.parameters.worn.map_or(0, |worn| worn.retries(place));
+            + self.parameters.wear_retries.map_or(0, |wear_retries| wear_retries.retries(place));
         ReadJob { reader, cell: place.cell, senses, size: place.size, bytes }
     }
 

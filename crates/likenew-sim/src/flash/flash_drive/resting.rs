@@ -35,7 +35,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
     pub(super) fn forget(&mut self, pages: Range<u32>, now: Nanos) {
         for page in pages {
             self.buffer.discard(page);
-            self.layer.trim(page, &mut self.todo);
+            self.layer.trim(page, &mut self.pending);
         }
         self.follow(None, now);
     }
@@ -46,7 +46,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             self.forget(trim, now);
         }
         for die in 0..self.parameters.nand.dies() {
-            if self.nand.is_idle(die) && self.layer.tend(die, &mut self.todo) {
+            if self.nand.is_idle(die) && self.layer.tend(die, &mut self.pending) {
                 self.follow(None, now);
             }
         }

@@ -23,7 +23,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
             return;
         }
         if self.layer.is_read_only() {
-            return self.refuse_what_waits(now);
+            return self.refuse_waiting(now);
         }
         let Some(&slot) = self.writers.front() else { return };
         let Request { io, page_to_send: first, page_end, .. } = self.requests[slot as usize];
@@ -94,7 +94,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
     /// The missing part of a page in the buffer has been read, or there is none.
     pub(super) fn fill(&mut self, slot: u32) {
         if let Some(contents) = &mut self.contents {
-            let (page, sectors) = self.buffer.held(slot);
+            let (page, sectors) = self.buffer.slot_content(slot);
             contents.complete(slot, sectors, self.layer.find(page).map(|place| place.at));
         }
         self.buffer.complete(slot);
@@ -116,14 +116,14 @@ impl<L: TranslationLayer> FlashDrive<L> {
         self.nand.program(die, program, now, &mut self.events);
         for slot in &unit {
             let (page, size) = self.buffer.page(*slot);
-            self.layer.write(page, size, die, &mut self.todo);
+            self.layer.write(page, size, die, &mut self.pending);
             self.follow(Some(*slot), now);
             if let Some(cache) = &mut self.map_cache {
                 let access = cache.access(page, true);
                 self.move_map(access, Reader::Nobody, now);
             }
         }
-        self.layer.end_unit(die, &mut self.todo);
+        self.layer.end_unit(die, &mut self.pending);
         self.follow(None, now);
         self.units[die as usize] = unit;
         if let Some(thermal) = &mut self.thermal {
@@ -133,7 +133,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
     }
 
     /// The drive takes no data any more: writes and flushes that wait for room in the flash will never get it.
-    fn refuse_what_waits(&mut self, now: Nanos) {
+    fn refuse_waiting(&mut self, now: Nanos) {
         let flushes = self.buffer.give_up_flushes().filter(|slot| *slot != RESTING);
         for slot in self.writers.drain(..).chain(flushes) {
             self.events.push(now, Event::Refuse(slot));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster_map::{ClusterMap, LogScheme};
 use super::cluster_parameters::ClusterParameters;
 use super::clusters::Clusters;
-use crate::flash::translation_layer::Todo;
+use crate::flash::translation_layer::PendingWork;
 
 /// Which log block makes room for another cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ impl Bast {
     pub fn new(parameters: BastParameters) -> Self {
         parameters.check().expect("the parameters were checked");
         let in_group = parameters.clusters.clusters_per_group();
-        Self::over(Clusters::new(parameters.clusters), |group| BastLogs {
+        Self::from_scheme(Clusters::new(parameters.clusters), |group| BastLogs {
             parameters,
             first_cluster: group * in_group,
             slots: vec![NO_LOG; in_group as usize],
@@ -132,25 +132,25 @@ impl BastLogs {
     }
 
     /// Brings the newest copies of a cluster together in one block.
-    fn merge(&mut self, slot: usize, clusters: &mut Clusters, todo: &mut Todo) {
+    fn merge(&mut self, slot: usize, clusters: &mut Clusters, pending: &mut PendingWork) {
         let log = self.remove(slot);
-        self.combine(&log, clusters, todo);
+        self.combine(&log, clusters, pending);
         self.spare = log.newest;
     }
 
-    fn combine(&self, log: &Log, clusters: &mut Clusters, todo: &mut Todo) {
+    fn combine(&self, log: &Log, clusters: &mut Clusters, pending: &mut PendingWork) {
         let rest = log.filled..clusters.pages();
         let nothing_missing = !clusters.has_to_copy(log.cluster, rest.clone());
         if log.in_order && (nothing_missing || self.parameters.partial_merges) {
-            clusters.copy(log.cluster, rest, log.block, |_, _| None, todo);
-            return clusters.switch(log.cluster, log.block, todo);
+            clusters.copy(log.cluster, rest, log.block, |_, _| None, pending);
+            return clusters.switch(log.cluster, log.block, pending);
         }
         let to = clusters.take(clusters.group(log.cluster));
         let all = 0..clusters.pages();
         let newest = |clusters: &Clusters, offset| log.find(clusters, offset);
-        clusters.copy(log.cluster, all, to, newest, todo);
-        clusters.switch(log.cluster, to, todo);
-        clusters.erase(log.block, todo);
+        clusters.copy(log.cluster, all, to, newest, pending);
+        clusters.switch(log.cluster, to, pending);
+        clusters.erase(log.block, pending);
     }
 
     fn open(&mut self, clusters: &mut Clusters, cluster: u32) -> usize {
@@ -180,17 +180,22 @@ impl LogScheme for BastLogs {
         self.slot(cluster).map_or(0, |slot| self.logs[slot].filled % clusters.pages())
     }
 
-    fn append(&mut self, clusters: &mut Clusters, (cluster, offset): (u32, u32), todo: &mut Todo) -> u64 {
+    fn append(
+        &mut self,
+        clusters: &mut Clusters,
+        (cluster, offset): (u32, u32),
+        pending: &mut PendingWork,
+    ) -> u64 {
         self.stamp += 1;
         let mut slot = self.slot(cluster);
         if let Some(full) = slot.filter(|slot| self.logs[*slot].filled == clusters.pages()) {
-            self.merge(full, clusters, todo);
+            self.merge(full, clusters, pending);
             slot = None;
         }
         let slot = slot.unwrap_or_else(|| {
             if self.logs.len() == self.parameters.clusters.log_blocks as usize {
                 let victim = self.victim().expect("there is at least one log block");
-                self.merge(victim, clusters, todo);
+                self.merge(victim, clusters, pending);
             }
             self.open(clusters, cluster)
         });
@@ -205,14 +210,14 @@ impl LogScheme for BastLogs {
         clusters.at(log.block, position)
     }
 
-    fn settle(&mut self, clusters: &mut Clusters, (cluster, _): (u32, u32), todo: &mut Todo) {
+    fn settle(&mut self, clusters: &mut Clusters, (cluster, _): (u32, u32), pending: &mut PendingWork) {
         let slot = self.slot(cluster).expect("a page that was written is in a log block");
         if self.logs[slot].in_order && self.logs[slot].filled == clusters.pages() {
-            self.merge(slot, clusters, todo);
+            self.merge(slot, clusters, pending);
         }
     }
 
-    fn forget(&mut self, clusters: &mut Clusters, (cluster, offset): (u32, u32), todo: &mut Todo) {
+    fn forget(&mut self, clusters: &mut Clusters, (cluster, offset): (u32, u32), pending: &mut PendingWork) {
         let slot = self.slot(cluster);
         if let Some(slot) = slot {
             self.logs[slot].newest[offset as usize] = 0;
@@ -220,16 +225,16 @@ impl LogScheme for BastLogs {
         if clusters.gives_up(cluster) {
             if let Some(slot) = slot {
                 let log = self.remove(slot);
-                clusters.erase(log.block, todo);
+                clusters.erase(log.block, pending);
             }
-            clusters.release(cluster, todo);
+            clusters.release(cluster, pending);
         }
     }
 
-    fn merge_one(&mut self, clusters: &mut Clusters, todo: &mut Todo) -> bool {
+    fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool {
         let victim = self.victim();
         if let Some(victim) = victim {
-            self.merge(victim, clusters, todo);
+            self.merge(victim, clusters, pending);
         }
         victim.is_some()
     }

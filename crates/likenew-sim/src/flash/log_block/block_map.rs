@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster_map::{ClusterMap, LogScheme};
 use super::cluster_parameters::ClusterParameters;
 use super::clusters::Clusters;
-use crate::flash::translation_layer::Todo;
+use crate::flash::translation_layer::PendingWork;
 
 /// A translation layer that maps whole blocks.
 pub type BlockMap = ClusterMap<Replacements>;
@@ -33,7 +33,7 @@ impl BlockMap {
     pub fn new(parameters: ClusterParameters) -> Self {
         parameters.check_block_map().expect("the parameters were checked");
         let open_max = parameters.log_blocks as usize;
-        Self::over(Clusters::new(parameters), |_| Replacements {
+        Self::from_scheme(Clusters::new(parameters), |_| Replacements {
             open: Vec::with_capacity(open_max),
             open_max,
         })
@@ -58,21 +58,21 @@ pub struct Replacements {
 }
 
 impl Replacements {
-    fn of(&self, cluster: u32) -> Option<usize> {
+    fn position_of(&self, cluster: u32) -> Option<usize> {
         self.open.iter().position(|replacement| replacement.cluster == cluster)
     }
 
     /// Copies the rest of a cluster behind what was written of it.
-    fn close(&mut self, index: usize, clusters: &mut Clusters, todo: &mut Todo) {
+    fn close(&mut self, index: usize, clusters: &mut Clusters, pending: &mut PendingWork) {
         let Replacement { cluster, block, next } = self.open.remove(index);
-        clusters.copy(cluster, next..clusters.pages(), block, |_, _| None, todo);
-        clusters.switch(cluster, block, todo);
+        clusters.copy(cluster, next..clusters.pages(), block, |_, _| None, pending);
+        clusters.switch(cluster, block, pending);
     }
 }
 
 impl LogScheme for Replacements {
     fn find(&self, clusters: &Clusters, (cluster, offset): (u32, u32)) -> Option<u64> {
-        let open = self.open[self.of(cluster)?];
+        let open = self.open[self.position_of(cluster)?];
         (offset < open.next).then(|| clusters.at(open.block, offset))
     }
 
@@ -80,16 +80,21 @@ impl LogScheme for Replacements {
         offset
     }
 
-    fn append(&mut self, clusters: &mut Clusters, (cluster, offset): (u32, u32), todo: &mut Todo) -> u64 {
-        let index = self.of(cluster);
+    fn append(
+        &mut self,
+        clusters: &mut Clusters,
+        (cluster, offset): (u32, u32),
+        pending: &mut PendingWork,
+    ) -> u64 {
+        let index = self.position_of(cluster);
         let mut open = match index {
             Some(index) if self.open[index].next == offset => self.open.remove(index),
             _ => {
                 if let Some(index) = index.or_else(|| (self.open.len() == self.open_max).then_some(0)) {
-                    self.close(index, clusters, todo);
+                    self.close(index, clusters, pending);
                 }
                 let block = clusters.take(clusters.group(cluster));
-                clusters.copy(cluster, 0..offset, block, |_, _| None, todo);
+                clusters.copy(cluster, 0..offset, block, |_, _| None, pending);
                 Replacement { cluster, block, next: offset }
             }
         };
@@ -98,27 +103,27 @@ impl LogScheme for Replacements {
         clusters.at(open.block, offset)
     }
 
-    fn settle(&mut self, clusters: &mut Clusters, _page: (u32, u32), todo: &mut Todo) {
+    fn settle(&mut self, clusters: &mut Clusters, _page: (u32, u32), pending: &mut PendingWork) {
         let last = self.open.len() - 1;
         if self.open[last].next == clusters.pages() {
-            self.close(last, clusters, todo);
+            self.close(last, clusters, pending);
         }
     }
 
-    fn forget(&mut self, clusters: &mut Clusters, (cluster, _): (u32, u32), todo: &mut Todo) {
+    fn forget(&mut self, clusters: &mut Clusters, (cluster, _): (u32, u32), pending: &mut PendingWork) {
         if clusters.gives_up(cluster) {
-            if let Some(index) = self.of(cluster) {
+            if let Some(index) = self.position_of(cluster) {
                 let open = self.open.remove(index);
-                clusters.erase(open.block, todo);
+                clusters.erase(open.block, pending);
             }
-            clusters.release(cluster, todo);
+            clusters.release(cluster, pending);
         }
     }
 
-    fn merge_one(&mut self, clusters: &mut Clusters, todo: &mut Todo) -> bool {
+    fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool {
         let any = !self.open.is_empty();
         if any {
-            self.close(0, clusters, todo);
+            self.close(0, clusters, pending);
         }
         any
     }

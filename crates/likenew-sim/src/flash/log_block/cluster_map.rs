@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::clusters::Clusters;
-use crate::flash::translation_layer::{Cell, Counts, Place, Todo, TranslationLayer, Unit};
+use crate::flash::translation_layer::{Cell, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit};
 
 /// How one group of dies keeps what is newer than the blocks of its clusters. A page is told as its cluster, counted
 /// through all groups, and its offset in it.
@@ -17,16 +17,16 @@ pub trait LogScheme: Send + Serialize + DeserializeOwned {
     fn position(&self, clusters: &Clusters, page: (u32, u32)) -> u32;
 
     /// Makes room if there is none, and takes the page; returns where it is.
-    fn append(&mut self, clusters: &mut Clusters, page: (u32, u32), todo: &mut Todo) -> u64;
+    fn append(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) -> u64;
 
     /// The page has been written: a log block that is complete by it takes its place.
-    fn settle(&mut self, clusters: &mut Clusters, page: (u32, u32), todo: &mut Todo);
+    fn settle(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork);
 
     /// The page holds no data any more.
-    fn forget(&mut self, clusters: &mut Clusters, page: (u32, u32), todo: &mut Todo);
+    fn forget(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork);
 
     /// Merges one log block ahead of need, if there is one.
-    fn merge_one(&mut self, clusters: &mut Clusters, todo: &mut Todo) -> bool;
+    fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool;
 }
 
 /// The translation layer.
@@ -39,7 +39,7 @@ pub struct ClusterMap<S> {
 }
 
 impl<S: LogScheme> ClusterMap<S> {
-    pub(super) fn over(clusters: Clusters, scheme: impl Fn(u32) -> S) -> Self {
+    pub(super) fn from_scheme(clusters: Clusters, scheme: impl Fn(u32) -> S) -> Self {
         let logs = (0..clusters.parameters().groups()).map(scheme).collect();
         Self { clusters, logs }
     }
@@ -50,7 +50,7 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
         self.clusters.parameters().flash.user_pages
     }
 
-    fn find(&self, page: u32) -> Option<Place> {
+    fn find(&self, page: u32) -> Option<PhysicalPage> {
         let page @ (cluster, offset) = self.clusters.locate(page);
         if !self.clusters.holds(cluster, offset) {
             return None;
@@ -78,38 +78,38 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
         Unit { cell: Cell::Native, size: 1 }
     }
 
-    fn write(&mut self, page: u32, _size: u32, die: u32, todo: &mut Todo) {
+    fn write(&mut self, page: u32, _size: u32, die: u32, pending: &mut PendingWork) {
         let Self { clusters, logs } = self;
         let place = clusters.locate(page);
         let group = clusters.group(place.0);
         let log = &mut logs[group as usize];
-        let at = log.append(clusters, place, todo);
+        let at = log.append(clusters, place, pending);
         assert_eq!(clusters.place(at).die, die, "a page goes to the die that was said");
-        clusters.write(page, place, at, todo);
-        log.settle(clusters, place, todo);
-        clusters.give(group, todo);
+        clusters.write(page, place, at, pending);
+        log.settle(clusters, place, pending);
+        clusters.give(group, pending);
     }
 
-    fn end_unit(&mut self, _die: u32, _todo: &mut Todo) {}
+    fn end_unit(&mut self, _die: u32, _todo: &mut PendingWork) {}
 
-    fn trim(&mut self, page: u32, todo: &mut Todo) {
+    fn trim(&mut self, page: u32, pending: &mut PendingWork) {
         let Self { clusters, logs } = self;
         let place @ (cluster, offset) = clusters.locate(page);
         if clusters.forget(cluster, offset) {
             let group = clusters.group(cluster);
-            logs[group as usize].forget(clusters, place, todo);
-            clusters.give(group, todo);
+            logs[group as usize].forget(clusters, place, pending);
+            clusters.give(group, pending);
         }
     }
 
-    fn tend(&mut self, die: u32, todo: &mut Todo) -> bool {
+    fn tend(&mut self, die: u32, pending: &mut PendingWork) -> bool {
         let Self { clusters, logs } = self;
         if !clusters.parameters().idle_merges {
             return false;
         }
         let group = die / clusters.parameters().cluster_dies;
-        let merged = logs[group as usize].merge_one(clusters, todo);
-        clusters.give(group, todo);
+        let merged = logs[group as usize].merge_one(clusters, pending);
+        clusters.give(group, pending);
         merged
     }
 
@@ -126,7 +126,7 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
     }
 
     fn mapped_pages(&self) -> u64 {
-        self.clusters.mapped()
+        self.clusters.mapped_pages()
     }
 
     fn wear(&self) -> Wear {

@@ -11,13 +11,13 @@ pub enum Copies {
     /// block from the first day.
     Every,
     /// The pages that hold data. A cluster without data has no block.
-    Held,
+    Valid,
 }
 
 impl Copies {
     /// As files spell them, in the order of the variants.
     pub(crate) const WORDS: [&str; 2] = ["every page", "held pages"];
-    pub(crate) const ALL: [Self; 2] = [Self::Every, Self::Held];
+    pub(crate) const ALL: [Self; 2] = [Self::Every, Self::Valid];
 }
 
 /// How a drive with a map of clusters is laid out.

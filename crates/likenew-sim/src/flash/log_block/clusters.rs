@@ -11,10 +11,10 @@ use likenew_core::drive::Wear;
 use serde::{Deserialize, Serialize};
 
 use super::cluster_parameters::{ClusterParameters, Copies};
-use crate::flash::translation_layer::{Cell, Change, Counts, Place, Todo, Work};
+use crate::flash::translation_layer::{Cell, Change, Counts, PendingWork, PhysicalPage, Work};
 
 /// In the map, 0 stands for "nothing"; block `n` is `n + 1`.
-const NOTHING: u32 = 0;
+const NO_PAGE: u32 = 0;
 
 /// Clusters and the blocks that hold them.
 #[derive(Serialize, Deserialize)]
@@ -27,9 +27,9 @@ pub struct Clusters {
     /// By cluster.
     blocks: Vec<u32>,
     /// One bit for each page of each cluster: whether it holds data.
-    held: Vec<u64>,
+    valid: Vec<u64>,
     /// By cluster: how many of its pages hold data.
-    held_pages: Vec<u32>,
+    valid_pages: Vec<u32>,
     mapped: u64,
     /// Erased blocks of each group, the longest erased first.
     free: Vec<VecDeque<u32>>,
@@ -50,7 +50,7 @@ impl Clusters {
         let per_group = parameters.flash.blocks_per_die;
         let mut free: Vec<VecDeque<u32>> =
             (0..groups).map(|group| (group * per_group..(group + 1) * per_group).collect()).collect();
-        let mut blocks = vec![NOTHING; clusters];
+        let mut blocks = vec![NO_PAGE; clusters];
         if parameters.copies == Copies::Every {
             for (cluster, block) in blocks.iter_mut().enumerate() {
                 let free = &mut free[cluster / in_group as usize];
@@ -62,8 +62,8 @@ impl Clusters {
             groups,
             clusters_per_group: in_group,
             blocks,
-            held: vec![0; (clusters as u64 * u64::from(pages)).div_ceil(64) as usize],
-            held_pages: vec![0; clusters],
+            valid: vec![0; (clusters as u64 * u64::from(pages)).div_ceil(64) as usize],
+            valid_pages: vec![0; clusters],
             mapped: 0,
             free,
             erases: vec![0; (groups * per_group) as usize],
@@ -108,7 +108,7 @@ impl Clusters {
         group * self.parameters.cluster_dies + position % self.parameters.cluster_dies
     }
 
-    /// A copy as [`Place::at`] numbers it.
+    /// A copy as [`PhysicalPage::at`] numbers it.
     #[inline]
     pub(super) fn at(&self, block: u32, position: u32) -> u64 {
         u64::from(block) * u64::from(self.pages) + u64::from(position)
@@ -128,45 +128,51 @@ impl Clusters {
     #[inline]
     pub(super) fn holds(&self, cluster: u32, offset: u32) -> bool {
         let (word, mask) = self.bit(cluster, offset);
-        self.held[word] & mask != 0
+        self.valid[word] & mask != 0
     }
 
     /// Whether a cluster holds nothing and therefore needs no block.
     pub(super) fn gives_up(&self, cluster: u32) -> bool {
-        self.parameters.copies == Copies::Held && self.held_pages[cluster as usize] == 0
+        self.parameters.copies == Copies::Valid && self.valid_pages[cluster as usize] == 0
     }
 
     /// Whether a merge copies any of these pages.
     pub(super) fn has_to_copy(&self, cluster: u32, mut offsets: Range<u32>) -> bool {
         match self.parameters.copies {
             Copies::Every => !offsets.is_empty(),
-            Copies::Held => offsets.any(|offset| self.holds(cluster, offset)),
+            Copies::Valid => offsets.any(|offset| self.holds(cluster, offset)),
         }
     }
 
     /// The host writes a page of a cluster to this place.
-    pub(super) fn write(&mut self, page: u32, (cluster, offset): (u32, u32), at: u64, todo: &mut Todo) {
+    pub(super) fn write(
+        &mut self,
+        page: u32,
+        (cluster, offset): (u32, u32),
+        at: u64,
+        pending: &mut PendingWork,
+    ) {
         let (word, mask) = self.bit(cluster, offset);
-        if self.held[word] & mask == 0 {
-            self.held[word] |= mask;
-            self.held_pages[cluster as usize] += 1;
+        if self.valid[word] & mask == 0 {
+            self.valid[word] |= mask;
+            self.valid_pages[cluster as usize] += 1;
             self.mapped += 1;
         }
         self.counts.host_pages += 1;
         self.counts.programmed += 1;
-        todo.note(|| Change::Written { page, at });
+        pending.note(|| Change::Written { page, at });
     }
 
     /// A page holds no data any more; whether it did.
     pub(super) fn forget(&mut self, cluster: u32, offset: u32) -> bool {
         let (word, mask) = self.bit(cluster, offset);
-        let held = self.held[word] & mask != 0;
-        if held {
-            self.held[word] &= !mask;
-            self.held_pages[cluster as usize] -= 1;
+        let valid = self.valid[word] & mask != 0;
+        if valid {
+            self.valid[word] &= !mask;
+            self.valid_pages[cluster as usize] -= 1;
             self.mapped -= 1;
         }
-        held
+        valid
     }
 
     /// Takes the longest erased block of a group.
@@ -177,27 +183,27 @@ impl Clusters {
     }
 
     /// Erases a block.
-    pub(super) fn erase(&mut self, block: u32, todo: &mut Todo) {
+    pub(super) fn erase(&mut self, block: u32, pending: &mut PendingWork) {
         self.erases[block as usize] += 1;
         self.free[(block / self.parameters.flash.blocks_per_die) as usize].push_back(block);
         self.counts.erases += u64::from(self.parameters.cluster_dies);
         self.works.iter_mut().for_each(|work| work.erases += 1);
         let (start, end) = (self.at(block, 0), self.at(block + 1, 0));
-        todo.note(|| Change::Erased(start..end));
+        pending.note(|| Change::Erased(start..end));
     }
 
     /// From now on this block holds a cluster; the one that did is erased.
-    pub(super) fn switch(&mut self, cluster: u32, block: u32, todo: &mut Todo) {
+    pub(super) fn switch(&mut self, cluster: u32, block: u32, pending: &mut PendingWork) {
         let before = std::mem::replace(&mut self.blocks[cluster as usize], block + 1);
         if let Some(before) = before.checked_sub(1) {
-            self.erase(before, todo);
+            self.erase(before, pending);
         }
     }
 
     /// Gives up the block of a cluster that holds nothing.
-    pub(super) fn release(&mut self, cluster: u32, todo: &mut Todo) {
+    pub(super) fn release(&mut self, cluster: u32, pending: &mut PendingWork) {
         if let Some(block) = std::mem::take(&mut self.blocks[cluster as usize]).checked_sub(1) {
-            self.erase(block, todo);
+            self.erase(block, pending);
         }
     }
 
@@ -208,16 +214,16 @@ impl Clusters {
         offsets: Range<u32>,
         to: u32,
         log: impl Fn(&Self, u32) -> Option<u64>,
-        todo: &mut Todo,
+        pending: &mut PendingWork,
     ) {
         let dies = self.parameters.cluster_dies;
         let every = self.parameters.copies == Copies::Every;
         for offset in offsets {
-            let held = self.holds(cluster, offset);
-            if !held && !every {
+            let valid = self.holds(cluster, offset);
+            if !valid && !every {
                 continue;
             }
-            let from = log(self, offset).filter(|_| held).unwrap_or_else(|| {
+            let from = log(self, offset).filter(|_| valid).unwrap_or_else(|| {
                 let block = self.block(cluster).expect("what no log holds is in the cluster's block");
                 self.at(block, offset)
             });
@@ -228,26 +234,26 @@ impl Clusters {
             let work = &mut self.works[(offset % dies) as usize];
             (work.moved, work.programs) = (work.moved + 1, work.programs + 1);
             self.counts.programmed += 1;
-            if held {
-                todo.note(|| Change::Moved { from, to });
+            if valid {
+                pending.note(|| Change::Moved { from, to });
             }
         }
     }
 
     /// Hands the dies of a group what they have to do.
-    pub(super) fn give(&mut self, group: u32, todo: &mut Todo) {
+    pub(super) fn give(&mut self, group: u32, pending: &mut PendingWork) {
         for (die, work) in (group * self.parameters.cluster_dies..).zip(&mut self.works) {
             if *work != Work::NONE {
-                todo.push(die, std::mem::take(work));
+                pending.push(die, std::mem::take(work));
             }
         }
     }
 
     #[inline]
-    pub(super) fn place(&self, at: u64) -> Place {
+    pub(super) fn place(&self, at: u64) -> PhysicalPage {
         let block = (at / u64::from(self.pages)) as u32;
         let position = (at % u64::from(self.pages)) as u32;
-        Place {
+        PhysicalPage {
             at,
             row: at,
             die: self.die(block / self.parameters.flash.blocks_per_die, position),
@@ -271,11 +277,11 @@ impl Clusters {
         blocks * u64::from(self.parameters.cluster_dies)
     }
 
-    pub(super) fn mapped(&self) -> u64 {
+    pub(super) fn mapped_pages(&self) -> u64 {
         self.mapped
     }
 
     pub(super) fn wear(&self) -> Wear {
-        Wear::of(self.erases.iter().copied(), 0)
+        Wear::from_erases(self.erases.iter().copied(), 0)
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster_map::{ClusterMap, LogScheme};
 use super::cluster_parameters::ClusterParameters;
 use super::clusters::Clusters;
-use crate::flash::translation_layer::Todo;
+use crate::flash::translation_layer::PendingWork;
 
 /// A translation layer with log blocks that all clusters share.
 pub type Fast = ClusterMap<FastLogs>;
@@ -38,9 +38,9 @@ impl Fast {
         parameters.check_fast().expect("the parameters were checked");
         let in_group = parameters.clusters_per_group();
         let pages = in_group as usize * parameters.cluster_pages() as usize;
-        Self::over(Clusters::new(parameters), |group| FastLogs {
+        Self::from_scheme(Clusters::new(parameters), |group| FastLogs {
             first_cluster: group * in_group,
-            newest: vec![NOTHING; pages],
+            newest: vec![NO_PAGE; pages],
             logs: VecDeque::with_capacity(parameters.log_blocks as usize),
             stream: None,
             last: None,
@@ -49,7 +49,7 @@ impl Fast {
 }
 
 /// In the map, 0 stands for "nothing", so that a new drive's map is untouched zero memory; copy `n` is `n + 1`.
-const NOTHING: u32 = 0;
+const NO_PAGE: u32 = 0;
 
 /// A log block for pages of any cluster.
 #[derive(Serialize, Deserialize)]
@@ -123,49 +123,49 @@ impl FastLogs {
     /// Nothing of a cluster is in a log any more; returns the block of its stream, if it had one.
     fn leave_logs(&mut self, clusters: &Clusters, cluster: u32) -> Option<u32> {
         let start = self.index(clusters, (cluster, 0));
-        self.newest[start..start + clusters.pages() as usize].fill(NOTHING);
+        self.newest[start..start + clusters.pages() as usize].fill(NO_PAGE);
         self.stream.take_if(|stream| stream.cluster == cluster).map(|stream| stream.block)
     }
 
     /// Brings the newest copies of a cluster together in a new block.
-    fn merge_in_full(&mut self, clusters: &mut Clusters, cluster: u32, todo: &mut Todo) {
+    fn merge_in_full(&mut self, clusters: &mut Clusters, cluster: u32, pending: &mut PendingWork) {
         let to = clusters.take(clusters.group(cluster));
         let newest = |clusters: &Clusters, offset| self.find(clusters, (cluster, offset));
-        clusters.copy(cluster, 0..clusters.pages(), to, newest, todo);
-        clusters.switch(cluster, to, todo);
+        clusters.copy(cluster, 0..clusters.pages(), to, newest, pending);
+        clusters.switch(cluster, to, pending);
         if let Some(block) = self.leave_logs(clusters, cluster) {
-            clusters.erase(block, todo);
+            clusters.erase(block, pending);
         }
     }
 
     /// The stream's block takes the place of its cluster.
-    fn end_stream(&mut self, clusters: &mut Clusters, todo: &mut Todo) {
+    fn end_stream(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) {
         let Some(Stream { cluster, block, next, stale }) = self.stream else { return };
         if stale {
-            return self.merge_in_full(clusters, cluster, todo);
+            return self.merge_in_full(clusters, cluster, pending);
         }
         let newest = |clusters: &Clusters, offset| self.find(clusters, (cluster, offset));
-        clusters.copy(cluster, next..clusters.pages(), block, newest, todo);
-        clusters.switch(cluster, block, todo);
+        clusters.copy(cluster, next..clusters.pages(), block, newest, pending);
+        clusters.switch(cluster, block, pending);
         self.leave_logs(clusters, cluster);
     }
 
     /// Merges every cluster that has a newest copy in the oldest log block, and erases that.
-    fn empty_oldest(&mut self, clusters: &mut Clusters, todo: &mut Todo) {
+    fn empty_oldest(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) {
         let log = self.logs.pop_front().expect("there is at least one log block");
         for (position, page) in (0..).zip(&log.pages) {
             if self.find(clusters, *page) == Some(clusters.at(log.block, position)) {
-                self.merge_in_full(clusters, page.0, todo);
+                self.merge_in_full(clusters, page.0, pending);
             }
         }
-        clusters.erase(log.block, todo);
+        clusters.erase(log.block, pending);
     }
 
-    fn append_shared(&mut self, clusters: &mut Clusters, page: (u32, u32), todo: &mut Todo) -> u64 {
+    fn append_shared(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) -> u64 {
         let pages = clusters.pages() as usize;
         if self.logs.back().is_none_or(|log| log.pages.len() == pages) {
             if self.logs.len() == clusters.parameters().log_blocks as usize {
-                self.empty_oldest(clusters, todo);
+                self.empty_oldest(clusters, pending);
             }
             let block = clusters.take(clusters.group(page.0));
             self.logs.push_back(Log { block, pages: Vec::with_capacity(pages) });
@@ -189,11 +189,16 @@ impl FastLogs {
     }
 
     /// Opens a stream that begins with this page, or with the one before, which is copied.
-    fn open_stream(&mut self, clusters: &mut Clusters, (cluster, offset): (u32, u32), todo: &mut Todo) {
-        self.end_stream(clusters, todo);
+    fn open_stream(
+        &mut self,
+        clusters: &mut Clusters,
+        (cluster, offset): (u32, u32),
+        pending: &mut PendingWork,
+    ) {
+        self.end_stream(clusters, pending);
         let block = clusters.take(clusters.group(cluster));
         let newest = |clusters: &Clusters, offset| self.find(clusters, (cluster, offset));
-        clusters.copy(cluster, 0..offset, block, newest, todo);
+        clusters.copy(cluster, 0..offset, block, newest, pending);
         for before in (0..offset).filter(|before| clusters.holds(cluster, *before)) {
             self.set_newest(clusters, (cluster, before), clusters.at(block, before));
         }
@@ -213,12 +218,12 @@ impl LogScheme for FastLogs {
         }
     }
 
-    fn append(&mut self, clusters: &mut Clusters, page: (u32, u32), todo: &mut Todo) -> u64 {
+    fn append(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) -> u64 {
         let at = match self.target(clusters, page) {
-            Target::Shared => self.append_shared(clusters, page, todo),
+            Target::Shared => self.append_shared(clusters, page, pending),
             Target::Stream => self.append_stream(clusters, page),
             Target::NewStream => {
-                self.open_stream(clusters, page, todo);
+                self.open_stream(clusters, page, pending);
                 self.append_stream(clusters, page)
             }
         };
@@ -227,27 +232,27 @@ impl LogScheme for FastLogs {
         at
     }
 
-    fn settle(&mut self, clusters: &mut Clusters, _page: (u32, u32), todo: &mut Todo) {
+    fn settle(&mut self, clusters: &mut Clusters, _page: (u32, u32), pending: &mut PendingWork) {
         if self.stream.is_some_and(|stream| stream.next == clusters.pages()) {
-            self.end_stream(clusters, todo);
+            self.end_stream(clusters, pending);
         }
     }
 
-    fn forget(&mut self, clusters: &mut Clusters, page: (u32, u32), todo: &mut Todo) {
+    fn forget(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) {
         let index = self.index(clusters, page);
-        self.newest[index] = NOTHING;
+        self.newest[index] = NO_PAGE;
         if clusters.gives_up(page.0) {
             if let Some(block) = self.leave_logs(clusters, page.0) {
-                clusters.erase(block, todo);
+                clusters.erase(block, pending);
             }
-            clusters.release(page.0, todo);
+            clusters.release(page.0, pending);
         }
     }
 
-    fn merge_one(&mut self, clusters: &mut Clusters, todo: &mut Todo) -> bool {
+    fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool {
         let any = !self.logs.is_empty();
         if any {
-            self.empty_oldest(clusters, todo);
+            self.empty_oldest(clusters, pending);
         }
         any
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::flash::flash_geometry::FlashGeometry;
 use crate::flash::layer_laws::{acts, keeps_its_laws};
-use crate::flash::translation_layer::{Counts, Todo, TranslationLayer, Work};
+use crate::flash::translation_layer::{Counts, PendingWork, TranslationLayer, Work};
 
 /// Clusters of 2 × 4 pages on each of two groups of dies, 3 clusters each, and spare enough for every family.
 fn parameters(copies: Copies) -> ClusterParameters {
@@ -33,13 +33,13 @@ fn bast(copies: Copies) -> Bast {
 
 /// Writes pages; the work that the dies of the first group have of it.
 fn write(layer: &mut impl TranslationLayer, pages: impl IntoIterator<Item = u32>) -> [Work; 2] {
-    let mut todo = Todo::default();
+    let mut pending = PendingWork::default();
     for page in pages {
         let die = layer.die_for(page).expect("every page has its place");
-        layer.write(page, 1, die, &mut todo);
+        layer.write(page, 1, die, &mut pending);
     }
     let mut works = [Work::NONE; 2];
-    for (die, work) in todo.take_works().filter(|(die, _)| *die < 2) {
+    for (die, work) in pending.take_works().filter(|(die, _)| *die < 2) {
         works[die as usize].add(work);
     }
     works
@@ -51,11 +51,11 @@ fn merged(rows: u32, programs: u32, erases: u32) -> Work {
 
 #[test]
 fn pages_are_striped_over_the_dies_of_a_group_and_clusters_over_the_groups() {
-    let mut layer = bast(Copies::Held);
+    let mut layer = bast(Copies::Valid);
     write(&mut layer, 0..48);
     let dies: Vec<u32> = [0, 1, 2, 7, 8, 9, 15, 16].map(|page| layer.find(page).unwrap().die).into();
     assert_eq!(dies, [0, 1, 0, 1, 2, 3, 3, 0]);
-    let mut parameters = parameters(Copies::Held);
+    let mut parameters = parameters(Copies::Valid);
     parameters.stripe_pages = 2;
     let mut striped = BlockMap::new(parameters);
     write(&mut striped, 0..1);
@@ -65,7 +65,7 @@ fn pages_are_striped_over_the_dies_of_a_group_and_clusters_over_the_groups() {
 
 #[test]
 fn a_log_block_in_order_takes_the_place_of_its_cluster() {
-    for copies in [Copies::Held, Copies::Every] {
+    for copies in [Copies::Valid, Copies::Every] {
         let mut layer = bast(copies);
         write(&mut layer, 0..48);
         assert_eq!(write(&mut layer, 0..7), [Work::NONE; 2], "the log block is not complete");
@@ -75,7 +75,7 @@ fn a_log_block_in_order_takes_the_place_of_its_cluster() {
 
 #[test]
 fn the_beginning_of_a_cluster_is_completed_and_anything_else_is_merged_in_full() {
-    let mut layer = bast(Copies::Held);
+    let mut layer = bast(Copies::Valid);
     write(&mut layer, 0..48);
     write(&mut layer, 0..3);
     // Pages 3 to 7 are missing: three of them on the second die.
@@ -89,7 +89,7 @@ fn the_beginning_of_a_cluster_is_completed_and_anything_else_is_merged_in_full()
 
 #[test]
 fn without_partial_merges_only_a_complete_log_block_is_cheap() {
-    let clusters = parameters(Copies::Held);
+    let clusters = parameters(Copies::Valid);
     let eviction = Eviction::LeastRecent;
     let mut layer = Bast::new(BastParameters { clusters, eviction, partial_merges: false });
     write(&mut layer, 0..48);
@@ -99,22 +99,22 @@ fn without_partial_merges_only_a_complete_log_block_is_cheap() {
 
 #[test]
 fn a_drive_that_knows_no_pages_copies_what_was_never_written() {
-    let mut held = bast(Copies::Held);
-    write(&mut held, [3]);
-    assert_eq!(write(&mut held, [16]), [merged(1, 0, 1), merged(0, 1, 1)], "one page is all there is");
+    let mut valid = bast(Copies::Valid);
+    write(&mut valid, [3]);
+    assert_eq!(write(&mut valid, [16]), [merged(1, 0, 1), merged(0, 1, 1)], "one page is all there is");
     let mut every = bast(Copies::Every);
     write(&mut every, [3]);
     // Page 3 belongs to the second die, and its newest copy is on the first.
     assert_eq!(write(&mut every, [16]), [merged(5, 4, 2), merged(3, 4, 2)]);
     assert!(every.find(2).is_none() && every.find(3).is_some());
-    let (held, every) = (held.counts().programmed, every.counts().programmed);
-    assert_eq!((held, every), (3, 10));
+    let (valid, every) = (valid.counts().programmed, every.counts().programmed);
+    assert_eq!((valid, every), (3, 10));
 }
 
 #[test]
 fn eviction_takes_the_least_recent_or_the_oldest() {
     for (eviction, evicted_block) in [(Eviction::LeastRecent, 1), (Eviction::Oldest, 0)] {
-        let mut clusters = parameters(Copies::Held);
+        let mut clusters = parameters(Copies::Valid);
         (clusters.cluster_dies, clusters.log_blocks) = (4, 2);
         (clusters.stripe_pages, clusters.flash.user_pages) = (16, 64);
         let mut layer = Bast::new(BastParameters { clusters, eviction, partial_merges: false });
@@ -127,7 +127,7 @@ fn eviction_takes_the_least_recent_or_the_oldest() {
 
 #[test]
 fn a_block_map_goes_on_in_order_and_copies_for_anything_else() {
-    let mut layer = BlockMap::new(parameters(Copies::Held));
+    let mut layer = BlockMap::new(parameters(Copies::Valid));
     write(&mut layer, 0..48);
     assert_eq!(write(&mut layer, [2]).map(|work| work.programs), [1, 1], "what comes before");
     assert_eq!(write(&mut layer, [3]), [Work::NONE; 2]);
@@ -138,7 +138,7 @@ fn a_block_map_goes_on_in_order_and_copies_for_anything_else() {
 
 #[test]
 fn fast_merges_every_cluster_that_the_oldest_log_block_holds_a_page_of() {
-    let mut layer = Fast::new(parameters(Copies::Held));
+    let mut layer = Fast::new(parameters(Copies::Valid));
     write(&mut layer, 0..48);
     // The very first page is in the log too, overwritten by now. Pages of three clusters, one of them twice, fill it.
     assert_eq!(write(&mut layer, [3, 20, 36, 3, 5, 22, 39]), [Work::NONE; 2]);
@@ -150,7 +150,7 @@ fn fast_merges_every_cluster_that_the_oldest_log_block_holds_a_page_of() {
 
 #[test]
 fn fast_knows_a_stream_by_its_second_page() {
-    let mut layer = Fast::new(parameters(Copies::Held));
+    let mut layer = Fast::new(parameters(Copies::Valid));
     write(&mut layer, 0..48);
     let before = layer.counts().programmed;
     write(&mut layer, 16..24);
@@ -163,7 +163,7 @@ fn fast_knows_a_stream_by_its_second_page() {
 
 #[test]
 fn a_stream_that_was_overwritten_is_merged_in_full() {
-    let mut layer = Fast::new(parameters(Copies::Held));
+    let mut layer = Fast::new(parameters(Copies::Valid));
     write(&mut layer, 0..48);
     write(&mut layer, 16..20);
     write(&mut layer, [17]);
@@ -179,15 +179,15 @@ fn what_is_trimmed_is_not_copied_and_an_empty_cluster_gives_up_its_blocks() {
         write(&mut layer, 0..48);
         write(&mut layer, [3]);
         let before = layer.free_blocks();
-        let mut todo = Todo::default();
-        (0..8).for_each(|page| layer.trim(page, &mut todo));
+        let mut pending = PendingWork::default();
+        (0..8).for_each(|page| layer.trim(page, &mut pending));
         assert!((0..8).all(|page| layer.find(page).is_none()));
         assert!(layer.free_blocks() >= before + 2);
         assert_eq!(layer.mapped_pages(), 40);
     }
-    check(bast(Copies::Held));
-    check(BlockMap::new(parameters(Copies::Held)));
-    check(Fast::new(parameters(Copies::Held)));
+    check(bast(Copies::Valid));
+    check(BlockMap::new(parameters(Copies::Valid)));
+    check(Fast::new(parameters(Copies::Valid)));
 }
 
 #[test]
@@ -195,13 +195,13 @@ fn idle_time_merges_ahead_only_where_the_drive_does_so() {
     fn check(mut layer: impl TranslationLayer, merges: bool) {
         write(&mut layer, 0..48);
         write(&mut layer, [3, 5, 3]);
-        let mut todo = Todo::default();
-        assert_eq!(layer.tend(1, &mut todo), merges);
-        assert_eq!(todo.take_works().count() > 0, merges);
-        assert!(!layer.tend(0, &mut todo), "there is nothing left to do");
+        let mut pending = PendingWork::default();
+        assert_eq!(layer.tend(1, &mut pending), merges);
+        assert_eq!(pending.take_works().count() > 0, merges);
+        assert!(!layer.tend(0, &mut pending), "there is nothing left to do");
     }
     for idle_merges in [true, false] {
-        let clusters = ClusterParameters { idle_merges, ..parameters(Copies::Held) };
+        let clusters = ClusterParameters { idle_merges, ..parameters(Copies::Valid) };
         let eviction = Eviction::Oldest;
         check(Bast::new(BastParameters { clusters, eviction, partial_merges: true }), idle_merges);
         check(BlockMap::new(clusters), idle_merges);
@@ -211,7 +211,7 @@ fn idle_time_merges_ahead_only_where_the_drive_does_so() {
 
 #[test]
 fn wear_spreads_over_the_blocks_that_are_rewritten() {
-    let mut layer = bast(Copies::Held);
+    let mut layer = bast(Copies::Valid);
     (0..50).for_each(|_| {
         write(&mut layer, 0..48);
     });
@@ -265,7 +265,7 @@ fn shapes(spare: u32) -> impl Strategy<Value = ClusterParameters> {
                 unit_pages: 1,
                 user_pages: (groups * in_group * cluster_pages * percent / 100).max(1),
             };
-            let copies = if every { Copies::Every } else { Copies::Held };
+            let copies = if every { Copies::Every } else { Copies::Valid };
             ClusterParameters { flash, cluster_dies, stripe_pages, log_blocks, copies, idle_merges: true }
         },
     )

@@ -24,11 +24,11 @@ impl Choices {
         Self { count, closed: vec![0; dies as usize], random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
     }
 
-    pub(super) fn closed(&mut self, die: u16) {
+    pub(super) fn on_close(&mut self, die: u16) {
         self.closed[usize::from(die)] += 1;
     }
 
-    pub(super) fn taken(&mut self, die: u16) {
+    pub(super) fn remove(&mut self, die: u16) {
         self.closed[usize::from(die)] -= 1;
     }
 

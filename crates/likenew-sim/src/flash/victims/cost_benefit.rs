@@ -20,12 +20,12 @@ impl CostBenefit {
     }
 
     #[inline]
-    pub(super) fn lost_a_page(&mut self, block: u32) {
+    pub(super) fn on_page_lost(&mut self, block: u32) {
         self.lost += 1;
         self.lost_at[block as usize] = self.lost;
     }
 
-    pub(super) fn closed(&mut self, block: u32) {
+    pub(super) fn on_close(&mut self, block: u32) {
         self.lost_at[block as usize] = self.lost;
     }
 

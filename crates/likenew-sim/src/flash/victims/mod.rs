@@ -124,7 +124,7 @@ impl Victims {
         if sorted {
             self.lists.link(&mut self.blocks, block, valid);
             if let Policy::CostBenefit(ages) = &mut self.policy {
-                ages.lost_a_page(block);
+                ages.on_page_lost(block);
             }
         }
         die
@@ -138,11 +138,11 @@ impl Victims {
             Policy::Greedy => (Standing::Sorted, Some(valid)),
             Policy::Fifo => (Standing::Closed, Some(0)),
             Policy::Choices(choices) => {
-                choices.closed(die);
+                choices.on_close(die);
                 (Standing::Closed, None)
             }
             Policy::CostBenefit(ages) => {
-                ages.closed(block);
+                ages.on_close(block);
                 (Standing::Sorted, Some(valid))
             }
         };
@@ -170,7 +170,7 @@ impl Victims {
         match &mut self.policy {
             Policy::Greedy | Policy::CostBenefit(_) => self.lists.unlink(&mut self.blocks, block, valid),
             Policy::Fifo => self.lists.unlink(&mut self.blocks, block, 0),
-            Policy::Choices(choices) => choices.taken(die),
+            Policy::Choices(choices) => choices.remove(die),
         }
     }
 
@@ -183,11 +183,11 @@ impl Victims {
 
     /// Whether any closed block of the die holds an invalid page. Looks at every block if none does.
     pub(crate) fn any_gains(&self, die: u32) -> bool {
-        self.closed(die).any(|block| self.valid(block) < self.pages_per_block)
+        self.closed_blocks(die).any(|block| self.valid(block) < self.pages_per_block)
     }
 
     /// The closed blocks of a die.
-    pub(crate) fn closed(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn closed_blocks(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
         let first = die * self.blocks_per_die;
         (first..first + self.blocks_per_die)
             .filter(|block| self.blocks[*block as usize].standing != Standing::Open)

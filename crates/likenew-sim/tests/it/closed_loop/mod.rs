@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use likenew_core::drive::{Drive as _, Need};
+use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use likenew_sim::{SimDrive, Spec};
@@ -43,14 +43,14 @@ pub(crate) fn run(drive: &mut SimDrive, load: Load) -> Rates {
 
 /// Runs a load that writes data of a class.
 pub(crate) fn run_with(drive: &mut SimDrive, load: Load, data: DataClass) -> Rates {
-    let need = Need { lanes: 1, depth: load.depth, length_max: load.length };
+    let need = LaneRequirements { lanes: 1, depth: load.depth, length_max: load.length };
     let mut lane = drive.lanes(&need).expect("one lane").pop().expect("one lane");
     let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(load.depth));
     let places = load.span / u64::from(load.length);
     let mut sent = vec![Nanos::ZERO; load.depth as usize];
     let (mut issued, mut ended, mut done) = (0u64, 0u64, Vec::new());
     let (mut latency_max, mut latency_sum) = (Nanos::ZERO, 0u64);
-    let began = lane.now();
+    let started_at = lane.now();
     let mut free: Vec<u32> = (0..load.depth).collect();
     while ended < load.ios {
         while let Some(slot) = free.pop_if(|_| issued < load.ios) {
@@ -69,7 +69,7 @@ pub(crate) fn run_with(drive: &mut SimDrive, load: Load, data: DataClass) -> Rat
             free.push(completion.slot.0);
         }
     }
-    let seconds = (lane.now() - began).as_secs_f64();
+    let seconds = (lane.now() - started_at).as_secs_f64();
     Rates {
         bytes_per_s: (load.ios * u64::from(load.length)) as f64 / seconds,
         iops: load.ios as f64 / seconds,

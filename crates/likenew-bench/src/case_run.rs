@@ -1,0 +1,79 @@
+//! One run of our own loop on a target, in this process, every sample recorded.
+
+use anyhow::{Context as _, ensure};
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::Drive;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::recorder::Stop;
+use likenew_core::region::Region;
+use likenew_core::size::Size;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_run::run::run;
+use nix::sys::resource::{UsageWho, getrusage};
+
+use crate::fio::FioResult;
+use crate::target::Case;
+
+/// The case as a workload of ours.
+pub(crate) fn workload(case: &Case, until: Until) -> Workload {
+    let region = Region::bytes(0..case.span);
+    let stream = Stream {
+        op: Mix::Only(if case.write { Op::Write } else { Op::Read }),
+        size: Size::fixed(case.block),
+        pattern: if case.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) },
+        arrival: Arrival::Closed { depth: case.depth },
+        // As fio is told to: what is compared is the way of an I/O, not of its content.
+        data: DataClass::Zero,
+    };
+    Workload { seed: 1, ..Workload::new(case.to_string(), until, vec![stream]) }
+}
+
+/// Runs the case once.
+///
+/// # Errors
+/// The lab failed, or the drive answered with an error.
+pub(crate) fn run_once(drive: &mut dyn Drive, case: &Case, until: Until) -> anyhow::Result<FioResult> {
+    run_workload(drive, &workload(case, until))
+}
+
+/// Runs a workload once.
+///
+/// # Errors
+/// The lab failed, or the drive answered with an error.
+pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow::Result<FioResult> {
+    let case = &workload.name;
+    let before = user_time()?;
+    let ran = run(drive, workload, &mut || Box::new(()))?;
+    let user = user_time()?.since(before);
+    if let Some(lab_error) = ran.lab_error {
+        return Err(lab_error.into());
+    }
+    let segment = ran.segment;
+    ensure!(segment.stop == Stop::Reached && segment.errors() == 0, "{case}: {:?}", segment.stop);
+    let total = segment.total();
+    Ok(FioResult {
+        bytes_per_s: segment.bytes_per_s().context("nothing was measured")?,
+        latency_ns_mean: total.latency_ns_mean(),
+        cpu_ns_per_io: user.0 as f64 / total.ios as f64,
+        iops: segment.iops().context("nothing was measured")?,
+    })
+}
+
+/// User-space CPU time of this thread, which drives the only lane; opening the lane and joining the records are in it.
+pub(crate) fn user_time() -> anyhow::Result<Nanos> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).context("could not ask for CPU time")?;
+    let time = usage.user_time();
+    Ok(Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64))
+}
+
+/// A line of the memory of this process: `VmRSS:` or, for the highest it ever was, `VmHWM:`.
+pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let found = status.lines().find_map(|found| found.strip_prefix(line));
+    let found = found.with_context(|| format!("no {line} in /proc/self/status"))?;
+    let kib: f64 = found.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib * 1024.0)
+}

@@ -1,0 +1,132 @@
+//! What is done to real drives is written down before and after it.
+
+use std::path::Path;
+
+use likenew_archive::{AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
+use likenew_real::clock::wall_date;
+use likenew_real::consent::{Loss, UnusedSpace};
+use likenew_real::open::PathKind;
+use likenew_report::document::Document;
+
+use crate::arguments::Output;
+use crate::exit::{Exit, Failure};
+use crate::measure::ReportSink;
+use crate::output;
+use crate::resolved_target::ResolvedTarget;
+
+/// Does something to drives that the caller has locked: writes down what is about to be done, `action` as data and `request` in words, does it, shows the
+/// report, and writes down how it ended. Of a simulated drive nothing is written down.
+///
+/// # Errors
+/// The log cannot be written; or those of what is done.
+pub(crate) fn run_audited(
+    resolved_target: &ResolvedTarget,
+    action: &str,
+    request: &str,
+    shown: &Output,
+    act: impl FnOnce(&mut ReportSink<'_>) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let begun =
+        resolved_target.path().map(|path| begin(resolved_target, path, action, request)).transpose()?;
+    let mut done = StepProgress::default();
+    let ended = act(&mut |document| {
+        done = StepProgress::from_document(&document);
+        output::put(vec![document], shown)
+    });
+    if let Some(AnnouncedStep { mut log, step }) = begun {
+        let exit = ended.as_ref().map_or_else(Failure::exit, |exit| *exit);
+        let outcome = AuditOutcome {
+            complete: matches!(exit, Exit::Fine | Exit::Problem),
+            message: format!("exit code {}", exit as i32),
+            bytes_asked: done.bytes_asked,
+            bytes_done: done.bytes,
+        };
+        log.end(step, wall_date(), outcome).map_err(anyhow::Error::new)?;
+    }
+    ended
+}
+
+/// A step that was announced.
+struct AnnouncedStep {
+    log: AuditLog,
+    step: AuditStep,
+}
+
+fn begin(
+    resolved_target: &ResolvedTarget,
+    path: &Path,
+    action: &str,
+    request: &str,
+) -> Result<AnnouncedStep, Failure> {
+    let place = AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
+    let mut log = AuditLog::open(place).map_err(anyhow::Error::new)?;
+    let step = log.begin(entry(resolved_target, path, action, request)?).map_err(anyhow::Error::new)?;
+    Ok(AnnouncedStep { log, step })
+}
+
+/// How much was done, of what was to be.
+#[derive(Clone, Copy, Default)]
+struct StepProgress {
+    bytes_asked: u64,
+    bytes: u64,
+}
+
+impl StepProgress {
+    /// Of all steps that a report tells of.
+    fn from_document(document: &Document) -> Self {
+        let rows = document.tables.get("steps");
+        let sum = |key| rows.into_iter().flatten().filter_map(|row| row.get(key)?.as_u64()).sum::<u64>();
+        Self { bytes_asked: sum("bytes") + sum("skipped_bytes"), bytes: sum("bytes") }
+    }
+}
+
+fn entry(
+    resolved_target: &ResolvedTarget,
+    path: &Path,
+    action: &str,
+    request: &str,
+) -> Result<AuditEntry, Failure> {
+    let (drive, consent) = match resolved_target {
+        ResolvedTarget::Overwrite(path, _, agreement) => {
+            let Loss { id, model, bytes, .. } = Loss::at(path)?;
+            let drive = AuditedDrive {
+                id: id.text,
+                id_kind: id.kind.to_owned(),
+                model,
+                firmware: None,
+                path: path.clone(),
+                bytes,
+            };
+            (drive, AuditConsent { id: agreement.id.clone(), destroy: agreement.destroy.clone() })
+        }
+        ResolvedTarget::Preserve(path, place, agreement, _) => {
+            let (id, model, bytes) = match place {
+                PathKind::Folder { .. } => {
+                    let UnusedSpace { id, model, .. } = UnusedSpace::in_folder(path)?;
+                    (id, model, 0)
+                }
+                PathKind::File { .. } | PathKind::Device { .. } => {
+                    let Loss { id, model, bytes, .. } = Loss::at(path)?;
+                    (id, model, bytes)
+                }
+            };
+            let (id, id_kind) = (id.text, id.kind.to_owned());
+            let drive = AuditedDrive { id, id_kind, model, firmware: None, path: path.clone(), bytes };
+            (drive, AuditConsent { id: agreement.id.clone(), destroy: Vec::new() })
+        }
+        _ => (AuditedDrive { path: path.to_owned(), ..AuditedDrive::default() }, AuditConsent::default()),
+    };
+    Ok(AuditEntry {
+        schema: 0,
+        at: wall_date(),
+        likenew: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|text| text.trim().to_owned()),
+        process: 0,
+        step: 0,
+        action: action.to_owned(),
+        request: request.to_owned(),
+        drive,
+        consent,
+        outcome: None,
+    })
+}

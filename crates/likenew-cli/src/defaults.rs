@@ -1,0 +1,88 @@
+//! What is measured where nothing was said: as usual, and no more than a target has or allows.
+
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::units::amount;
+use likenew_procedures::data::Test;
+use likenew_procedures::pattern::Pattern;
+
+use crate::exit::Failure;
+use crate::resolved_target::ResolvedTarget;
+
+/// The operations that were asked for; as usual otherwise, or only reads where nothing may be written.
+pub(crate) fn ops(
+    asked: &[Mix],
+    usual: Vec<Mix>,
+    resolved_target: &ResolvedTarget,
+) -> Result<Vec<Mix>, Failure> {
+    if asked.iter().any(|op| op.writes()) {
+        resolved_target.refuse_writing()?;
+    }
+    Ok(match asked {
+        [] if resolved_target.is_writable() => usual,
+        [] => {
+            anstream::eprintln!("Only reading: this target is not ours to write to.");
+            vec![Mix::Only(Op::Read)]
+        }
+        asked => asked.to_vec(),
+    })
+}
+
+/// The span that was asked for; as usual otherwise, or what there is where there is less, in whole steps.
+pub(crate) fn span(
+    asked: Option<u64>,
+    usual: u64,
+    step: u64,
+    resolved_target: &ResolvedTarget,
+) -> Result<u64, Failure> {
+    if let Some(span) = asked {
+        return Ok(span);
+    }
+    let usable = resolved_target.usable_bytes()?;
+    let span = usual.min(usable - usable % step);
+    if span == 0 {
+        let (there, least) = (amount(usable), amount(step));
+        return Err(Failure::Usage(format!(
+            "the target has {there}, and a measurement takes {least} at least: give a shorter --block, or a larger target"
+        )));
+    }
+    Ok(span)
+}
+
+/// Each pattern with the blocks and depths that were said for it: one value is for all, several are for each in order, and none is as
+/// usual.
+pub(crate) fn tests(
+    patterns: &[Pattern],
+    blocks: &[u64],
+    depths: &[u32],
+    usual: impl Fn(Pattern) -> Test,
+) -> Result<Vec<Test>, Failure> {
+    let fits = |count: usize, flag: &str| match count {
+        0 | 1 => Ok(()),
+        count if count == patterns.len() => Ok(()),
+        count => Err(Failure::Usage(format!(
+            "--{flag} has {count} values for {} patterns: give one for all, or one for each",
+            patterns.len()
+        ))),
+    };
+    fits(blocks.len(), "block")?;
+    fits(depths.len(), "depth")?;
+    let test = |(index, pattern): (usize, &Pattern)| {
+        let usual = usual(*pattern);
+        Test {
+            pattern: *pattern,
+            block: blocks.get(index).or(blocks.first()).copied().unwrap_or(usual.block),
+            depth: depths.get(index).or(depths.first()).copied().unwrap_or(usual.depth),
+        }
+    };
+    Ok(patterns.iter().enumerate().map(test).collect())
+}
+
+/// What the maker of a simulated drive says of sequential reads and writes, in bytes a second.
+pub(crate) fn advertised_rates(
+    resolved_target: &ResolvedTarget,
+) -> Result<(Option<u64>, Option<u64>), Failure> {
+    Ok(resolved_target.model()?.map_or((None, None), |model| {
+        (model.advertised.read_bytes_per_s, model.advertised.write_bytes_per_s)
+    }))
+}

@@ -1,0 +1,146 @@
+//! What the figures of a check are held against, found before it is run.
+
+use likenew_core::facts::Facts;
+use likenew_procedures::check::{CheckOptions, MetricName, OriginName, ReferenceOption};
+
+use crate::arguments::{ArchiveArguments, ReferenceArguments};
+use crate::catalog_match::{self, CatalogDrive};
+use crate::exit::Failure;
+use crate::measure::archive_root;
+use crate::resolved_target::ResolvedTarget;
+use crate::{defaults, saved_baseline, simulated_baseline};
+
+/// What figures are held against: as typed, as the catalogue has it, as the twin does, as it did when it was checked first; and the twin's shapes.
+/// False when somebody asked to stop.
+pub(crate) fn add_references(
+    asked: &mut CheckOptions,
+    reference_arguments: &ReferenceArguments,
+    archive_arguments: &ArchiveArguments,
+    resolved_target: &ResolvedTarget,
+) -> Result<bool, Failure> {
+    let typed = reference_arguments
+        .advertised
+        .iter()
+        .map(|rated| reference_option(rated.metric, OriginName::Advertised, rated.per_s));
+    let mut references: Vec<ReferenceOption> = typed.collect();
+    let (read, write) = defaults::advertised_rates(resolved_target)?;
+    let rated_metrics = [(MetricName::SequentialRead, read), (MetricName::SequentialWrite, write)];
+    add_rated(
+        &mut references,
+        rated_metrics.into_iter().filter_map(|(metric, per_s)| Some((metric, per_s?))),
+    );
+    let facts = catalog_match::facts_of(resolved_target);
+    let is_held = match facts.as_ref().and_then(catalog_match::find) {
+        Some(known) => add_simulated_model(&mut references, asked, known)?,
+        None => add_simulated(&mut references, asked, resolved_target)?,
+    };
+    if !is_held {
+        return Ok(false);
+    }
+    add_baseline(
+        &mut references,
+        asked,
+        (reference_arguments, archive_arguments),
+        resolved_target,
+        facts.as_ref(),
+    )?;
+    asked.references = references;
+    Ok(true)
+}
+
+fn reference_option(metric: MetricName, origin: OriginName, per_s: f64) -> ReferenceOption {
+    ReferenceOption { metric, origin, per_s, repeatability: 0.0 }
+}
+
+/// Where nothing else was typed; whether any of it is taken.
+fn add_rated(
+    references: &mut Vec<ReferenceOption>,
+    rated_metrics: impl IntoIterator<Item = (MetricName, u64)>,
+) -> bool {
+    let typed = references.clone();
+    let is_new = |(metric, _): &(MetricName, u64)| typed.iter().all(|known| known.metric != *metric);
+    let before = references.len();
+    references.extend(
+        rated_metrics
+            .into_iter()
+            .filter(is_new)
+            .map(|(metric, per_s)| reference_option(metric, OriginName::Advertised, per_s as f64)),
+    );
+    references.len() > before
+}
+
+fn add_simulated(
+    references: &mut Vec<ReferenceOption>,
+    asked: &mut CheckOptions,
+    resolved_target: &ResolvedTarget,
+) -> Result<bool, Failure> {
+    let Some(simulation) = simulated_baseline::measure(resolved_target, asked)? else { return Ok(false) };
+    references.extend(
+        simulation
+            .metrics
+            .into_iter()
+            .map(|(metric, per_s)| reference_option(metric, OriginName::Simulated, per_s)),
+    );
+    asked.normal = simulation.indicators;
+    Ok(true)
+}
+
+/// A real drive whose model is in the catalogue: its maker's figures, and a simulated drive of that model. Its shapes only excuse what it shows, so
+/// that they are taken in a folder, too; what a file system adds to small writes nobody simulates, so that these are left out there.
+fn add_simulated_model(
+    references: &mut Vec<ReferenceOption>,
+    asked: &mut CheckOptions,
+    known: CatalogDrive,
+) -> Result<bool, Failure> {
+    let CatalogDrive { mut catalog_match, advertised, simulation, is_in_a_file_system } = known;
+    if !add_rated(references, advertised) {
+        catalog_match.advertised_by = None;
+    }
+    asked.catalog_match = Some(catalog_match);
+    let Some(answers) = simulated_baseline::of_model(&simulation, asked)? else { return Ok(false) };
+    let metrics = answers
+        .metrics
+        .into_iter()
+        .filter(|(metric, _)| !(is_in_a_file_system && *metric == MetricName::RandomWrite));
+    references
+        .extend(metrics.map(|(metric, per_s)| reference_option(metric, OriginName::SimulatedModel, per_s)));
+    asked.normal = answers.indicators;
+    Ok(true)
+}
+
+fn add_baseline(
+    references: &mut Vec<ReferenceOption>,
+    asked: &mut CheckOptions,
+    (reference_arguments, archive_arguments): (&ReferenceArguments, &ArchiveArguments),
+    resolved_target: &ResolvedTarget,
+    facts: Option<&Facts>,
+) -> Result<(), Failure> {
+    let root = archive_root(archive_arguments.archive.as_deref()).ok();
+    if let Some(first) = saved_baseline::find(
+        reference_arguments.baseline.as_ref(),
+        root.as_deref(),
+        resolved_target,
+        facts,
+        asked,
+    )? {
+        references.extend(first.references);
+        asked.baseline_date = Some(first.started_at);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_is_not_replaced() {
+        let mut references = vec![reference_option(MetricName::SequentialRead, OriginName::Advertised, 1e6)];
+        let rated_metrics =
+            [(MetricName::SequentialRead, 2_000_000), (MetricName::SequentialWrite, 3_000_000)];
+        assert!(add_rated(&mut references, rated_metrics));
+        let [read, write] = references[..] else { panic!("{references:?}") };
+        assert_eq!((read.per_s, write.per_s), (1e6, 3e6));
+        assert!(!add_rated(&mut references, rated_metrics), "nothing is left to add");
+    }
+}

@@ -1,0 +1,475 @@
+//! What TARGET means: told apart by how it is spelled, looked at before anything is opened.
+
+use std::path::{Path, PathBuf};
+
+use likenew_core::drive::Drive;
+use likenew_core::input;
+use likenew_core::procedure::{Layout, Procedure};
+use likenew_core::units::amount;
+use likenew_real::consent::{Agreement, Loss, UnusedSpace};
+use likenew_real::drive_lock::DriveLock;
+use likenew_real::facts::FactsDrive;
+use likenew_real::leftover::Leftover;
+use likenew_real::open::{Options, PathKind, examine};
+use likenew_real::space::Space;
+use likenew_sim::model::Model;
+use likenew_sim::{Spec, SpecName, State};
+
+use crate::arguments::{EngineName, ExecutionArguments};
+use crate::exit::Failure;
+use crate::folder_fixes::FolderFixes;
+use crate::locking::lock;
+use crate::refreshing::DeviceRefresh;
+use crate::whole_device::{Permission, WholeDevice};
+use crate::{prompt, refreshing};
+
+/// What was meant by TARGET.
+pub(crate) enum ResolvedTarget {
+    /// `sim:…`
+    Simulated(Box<Spec>),
+    /// `nop:`, a drive that does nothing.
+    Nop,
+    /// Anything else is a path.
+    Real(PathBuf, PathKind),
+    /// A file or block device that may be overwritten, as somebody has agreed.
+    Overwrite(PathBuf, PathKind, Agreement),
+    /// A folder or block device of which nothing is lost, and to whose drive something may be done, as somebody has agreed. The journal of that
+    /// lies in this place, if one was named.
+    Preserve(PathBuf, PathKind, Agreement, Option<PathBuf>),
+}
+
+impl ResolvedTarget {
+    /// Tells targets apart and looks at them without changing anything.
+    pub(crate) fn resolve(target: &str, run_arguments: &ExecutionArguments) -> Result<Self, Failure> {
+        Self::classify(target, run_arguments, Self::for_overwrite)
+    }
+
+    /// The same for a step of which nothing is lost, but which is done to a drive as a whole.
+    pub(crate) fn resolve_to_preserve(
+        target: &str,
+        run_arguments: &ExecutionArguments,
+        journal: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        Self::classify(target, run_arguments, |path, place, agreement| {
+            Self::for_preserve(path, place, agreement, journal.map(Path::to_owned))
+        })
+    }
+
+    fn classify(
+        target: &str,
+        run_arguments: &ExecutionArguments,
+        with_consent: impl FnOnce(PathBuf, PathKind, Agreement) -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
+        if run_arguments.consent.is_some() && (target == "nop:" || target.starts_with("sim:")) {
+            return Err(Failure::Usage(format!(
+                "--consent is for overwriting a block device or an existing file, and {target} is neither: leave it out"
+            )));
+        }
+        if target == "nop:" {
+            return Ok(Self::Nop);
+        }
+        if target.starts_with("sim:") {
+            return Spec::parse(target)
+                .map(|spec| Self::Simulated(Box::new(spec)))
+                .map_err(|error| Failure::Usage(error.to_string()));
+        }
+        // A report that says "." would mean nothing tomorrow.
+        let path = std::path::absolute(target)
+            .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
+        let place = examine(&path, run_arguments.reserve)?;
+        match &run_arguments.consent {
+            Some(id) => with_consent(
+                path,
+                place,
+                Agreement { id: id.clone(), destroy: run_arguments.destroy.clone() },
+            ),
+            None => Ok(Self::Real(path, place)),
+        }
+    }
+
+    /// A file or block device for which consent was typed. Whether it holds is asked before anything else is done.
+    fn for_overwrite(path: PathBuf, place: PathKind, agreement: Agreement) -> Result<Self, Failure> {
+        if matches!(place, PathKind::Folder { .. }) {
+            return Err(Failure::Usage(format!(
+                "--consent is for overwriting a block device or an existing file; {} is a folder, in which only own files are \
+                 written: leave it out",
+                path.display()
+            )));
+        }
+        let loss = Loss::at(&path)?;
+        loss.check(&agreement)?;
+        Ok(Self::Overwrite(path, place, agreement))
+    }
+
+    /// A folder or device of which nothing is lost.
+    fn for_preserve(
+        path: PathBuf,
+        place: PathKind,
+        agreement: Agreement,
+        journal: Option<PathBuf>,
+    ) -> Result<Self, Failure> {
+        match place {
+            PathKind::Folder { .. } => {
+                let UnusedSpace { path, id, .. } = UnusedSpace::in_folder(&path)?;
+                agreement.names(&path, &id)?;
+            }
+            PathKind::Device { .. } => agreement.names(&path, &Loss::at(&path)?.id)?,
+            PathKind::File { .. } => {
+                return Err(Failure::Usage(format!(
+                    "{} is a file; give the folder that it lies in, or a block device",
+                    path.display()
+                )));
+            }
+        }
+        Ok(Self::Preserve(path, place, agreement, journal))
+    }
+
+    /// What a step needs that is done to a drive as a whole and loses nothing: lets it be typed where nothing was typed so far and somebody is there.
+    ///
+    /// # Errors
+    /// A refusal that says what to type.
+    pub(crate) fn confirm_preserve(
+        &mut self,
+        run_arguments: &ExecutionArguments,
+        journal: Option<&Path>,
+    ) -> Result<(), Failure> {
+        let Self::Real(path, place) = self else { return Ok(()) };
+        let (what, id) = match place {
+            PathKind::Folder { .. } => {
+                let space = UnusedSpace::in_folder(path)?;
+                let (bytes, disk) = (amount(space.bytes()), space.path.display());
+                let model = space.model.as_deref().unwrap_or("model unknown");
+                (
+                    format!(
+                        "This discards {bytes} of {disk} ({model}) that no partition covers. No partition is touched; what may have been kept outside of them is lost."
+                    ),
+                    space.id,
+                )
+            }
+            PathKind::Device { .. } => {
+                let loss = Loss::at(path)?;
+                let model = loss.model.as_deref().unwrap_or("model unknown");
+                (
+                    format!(
+                        "This writes to {} ({model}) what lies there already, where it is slow to read. Nothing of it is lost.",
+                        path.display()
+                    ),
+                    loss.id,
+                )
+            }
+            PathKind::File { .. } => return self.refuse_writing(),
+        };
+        let typed = if run_arguments.yes || !prompt::is_interactive() {
+            None
+        } else {
+            prompt::read_line(&format!("{what}\nTo have it done, type its {}:", id.kind))
+        };
+        let Some(typed) = typed else {
+            return Err(Failure::Refused(format!(
+                "{what} Nothing was changed; to have it done, add --consent \"{}\" (its {})",
+                id.text, id.kind
+            )));
+        };
+        let agreement = Agreement { id: typed, destroy: Vec::new() };
+        *self = Self::for_preserve(path.clone(), place.clone(), agreement, journal.map(Path::to_owned))?;
+        Ok(())
+    }
+
+    /// Where nothing was typed so far and somebody is there: says what would be lost and lets consent be typed.
+    pub(crate) fn ask_for_consent(&mut self, run_arguments: &ExecutionArguments) -> Result<(), Failure> {
+        let Self::Real(path, place @ (PathKind::File { .. } | PathKind::Device { .. })) = self else {
+            return Ok(());
+        };
+        if run_arguments.yes || !prompt::is_interactive() {
+            return Ok(());
+        }
+        let loss = Loss::at(path)?;
+        let question = format!("{loss}\nTo overwrite it, type its {}:", loss.id.kind);
+        let Some(id) = prompt::read_line(&question) else { return Ok(()) };
+        let destroy = if loss.carries.is_empty() {
+            Vec::new()
+        } else {
+            let question =
+                format!("And what it carries ({}), as far as it may be destroyed:", loss.carries.join(", "));
+            let answer = prompt::read_line(&question).unwrap_or_default();
+            answer.split([',', ' ']).map(str::to_owned).collect()
+        };
+        *self = Self::for_overwrite(path.clone(), place.clone(), Agreement { id, destroy })?;
+        Ok(())
+    }
+
+    /// Whether it is measured in wall time.
+    pub(crate) fn is_real(&self) -> bool {
+        !matches!(self, Self::Simulated(_))
+    }
+
+    /// Where it is, of a real drive.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Real(path, _) | Self::Overwrite(path, ..) | Self::Preserve(path, ..) => Some(path),
+            Self::Simulated(_) | Self::Nop => None,
+        }
+    }
+
+    /// Keeps other runs from the drives below it, while this lives; what is simulated has none. Nothing when somebody asked to stop while that
+    /// was waited for.
+    ///
+    /// # Errors
+    /// A refusal that says who is at work there.
+    pub(crate) fn lock(&self, run_arguments: &ExecutionArguments) -> Result<Option<DriveLock>, Failure> {
+        match self.path() {
+            Some(path) => lock(&[path], run_arguments.wait_for_drive),
+            None => Ok(Some(DriveLock::default())),
+        }
+    }
+
+    /// Whether it is measured with own files.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(
+            self,
+            Self::Real(_, PathKind::Folder { .. }) | Self::Preserve(_, PathKind::Folder { .. }, ..)
+        )
+    }
+
+    /// Whether a procedure may write to it.
+    pub(crate) fn is_writable(&self) -> bool {
+        match self {
+            Self::Real(..) | Self::Preserve(..) => self.is_folder(),
+            Self::Simulated(_) | Self::Nop | Self::Overwrite(..) => true,
+        }
+    }
+
+    /// Whether what is read of it was never written, so that reads may be answered by nothing.
+    pub(crate) fn is_blank(&self) -> bool {
+        match self {
+            Self::Simulated(spec) => {
+                spec.state == State::New
+                    && spec.fill.is_none()
+                    && !matches!(spec.drive, SpecName::Snapshot(_))
+            }
+            Self::Nop | Self::Overwrite(..) => false,
+            Self::Real(..) | Self::Preserve(..) => self.is_folder(),
+        }
+    }
+
+    /// What is known of a simulated drive.
+    pub(crate) fn model(&self) -> Result<Option<Model>, Failure> {
+        let Self::Simulated(spec) = self else { return Ok(None) };
+        spec.model(read_file).map(Some).map_err(|error| Failure::Usage(error.to_string()))
+    }
+
+    /// Bytes that a procedure may use.
+    pub(crate) fn usable_bytes(&self) -> Result<u64, Failure> {
+        Ok(match self {
+            Self::Simulated(spec) => {
+                spec.model(read_file).map_err(|error| Failure::Usage(error.to_string()))?.capacity_bytes
+            }
+            Self::Nop => likenew_real::nop::Nop::new().geometry().capacity,
+            Self::Real(path, place) | Self::Overwrite(path, place, _) | Self::Preserve(path, place, ..) => {
+                match place {
+                    PathKind::Folder { space, .. } => space.writable_bytes(path)?,
+                    PathKind::File { bytes } | PathKind::Device { bytes, .. } => *bytes,
+                }
+            }
+        })
+    }
+
+    /// Free space of a folder.
+    pub(crate) fn space(&self) -> Option<&Space> {
+        match self {
+            Self::Real(_, PathKind::Folder { space, .. })
+            | Self::Overwrite(_, PathKind::Folder { space, .. }, _)
+            | Self::Preserve(_, PathKind::Folder { space, .. }, ..) => Some(space),
+            _ => None,
+        }
+    }
+
+    /// What writing to it would need, for a person who asked for that.
+    pub(crate) fn refuse_writing(&self) -> Result<(), Failure> {
+        let (path, what, instead) = match self {
+            Self::Real(path, PathKind::File { .. }) => (path, "an existing file", "the folder it lies in"),
+            Self::Real(path, PathKind::Device { .. }) => (path, "a block device", "a folder on it"),
+            _ => return Ok(()),
+        };
+        let way = match Loss::at(path) {
+            Ok(loss) => consent_prompt(&loss),
+            Err(reason) => format!("it could not be overwritten with consent either: {reason}"),
+        };
+        Err(Failure::Refused(format!(
+            "{} is {what}, and writing would destroy what it holds; nothing was changed. To only read it, take likenew surface, or \
+             --op read where there is one; or give {instead} to measure with own files; {way}",
+            path.display()
+        )))
+    }
+
+    /// Removes what an earlier run has left in a folder: asks where there is somebody to ask. Nobody else works on its drive meanwhile.
+    pub(crate) fn clear_leftover(&mut self, run_arguments: &ExecutionArguments) -> Result<(), Failure> {
+        let Some(what) = self.agree_to_clear(run_arguments)? else { return Ok(()) };
+        // Whoever asked to stop while the drive was waited for is heard where it is locked for the run.
+        let Some(_lock) = self.lock(run_arguments)? else { return Ok(()) };
+        self.remove_leftover(&what, run_arguments)
+    }
+
+    /// The same for whoever has the drive locked.
+    pub(crate) fn clear_leftover_locked(
+        &mut self,
+        run_arguments: &ExecutionArguments,
+    ) -> Result<(), Failure> {
+        match self.agree_to_clear(run_arguments)? {
+            Some(what) => self.remove_leftover(&what, run_arguments),
+            None => Ok(()),
+        }
+    }
+
+    /// What an earlier run has left, in a sentence, once nobody has anything against its removal.
+    fn agree_to_clear(&self, run_arguments: &ExecutionArguments) -> Result<Option<String>, Failure> {
+        let (Self::Real(_, place) | Self::Preserve(_, place, ..)) = self else { return Ok(None) };
+        let PathKind::Folder { leftover: Some(leftover), .. } = place else { return Ok(None) };
+        let what = describe(leftover);
+        if !run_arguments.yes && prompt::is_interactive() && !prompt::confirm(&format!("{what} Remove it?")) {
+            return Err(Failure::Refused(format!("{what} Nothing was changed")));
+        }
+        Ok(Some(what))
+    }
+
+    fn remove_leftover(&mut self, what: &str, run_arguments: &ExecutionArguments) -> Result<(), Failure> {
+        let (Self::Real(path, place) | Self::Preserve(path, place, ..)) = self else { return Ok(()) };
+        let PathKind::Folder { leftover, .. } = place else { return Ok(()) };
+        let Some(leftover) = leftover.take() else { return Ok(()) };
+        let kept = leftover.path.clone();
+        let removed = leftover.remove()?;
+        anstream::eprintln!("{what} Removed {} files.", removed.files);
+        if !removed.foreign.is_empty() {
+            return Err(Failure::Refused(format!(
+                "{} holds files that are not ours ({}); they were kept: move them away and try again",
+                kept.display(),
+                removed.foreign.join(", ")
+            )));
+        }
+        *place = examine(path, run_arguments.reserve)?;
+        Ok(())
+    }
+
+    /// Goes on with what a run was writing again here when it was cut off, and says so.
+    ///
+    /// # Errors
+    /// Why it can not go on, and what to do.
+    pub(crate) fn resume(&self) -> Result<(), Failure> {
+        match self {
+            Self::Real(folder, PathKind::Folder { .. })
+            | Self::Preserve(folder, PathKind::Folder { .. }, ..) => {
+                refreshing::resume_and_report(folder)?;
+            }
+            Self::Preserve(path, _, agreement, journal) => {
+                let refresh = DeviceRefresh::new(path, agreement.clone(), journal.clone())?;
+                refresh.resume_and_report(path)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Opens it for what a procedure does: one that only looks has nothing made ready for it.
+    pub(crate) fn open_for(
+        &self,
+        procedure: &dyn Procedure,
+        run_arguments: &ExecutionArguments,
+    ) -> Result<Box<dyn Drive>, Failure> {
+        match self {
+            Self::Real(path, _) if procedure.only_probes() => Ok(Box::new(FactsDrive::at(path)?)),
+            _ => self.open(procedure.layout(), run_arguments),
+        }
+    }
+
+    /// Opens it.
+    fn open(&self, layout: Layout, run_arguments: &ExecutionArguments) -> Result<Box<dyn Drive>, Failure> {
+        match self {
+            Self::Simulated(spec) => open_simulated(spec),
+            Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),
+            Self::Real(path, PathKind::Folder { .. }) => open_folder(path, layout, run_arguments, None),
+            Self::Real(path, _) => {
+                let options = Options {
+                    engine: engine(run_arguments.engine),
+                    layout: None,
+                    consent: None,
+                    reserve: run_arguments.reserve,
+                };
+                Ok(likenew_real::open::open(path, options)?)
+            }
+            Self::Overwrite(path, _, agreement) => {
+                anstream::eprintln!("{}", Loss::at(path)?);
+                let permission = Permission::Lose(agreement.clone());
+                Ok(Box::new(WholeDevice::open(path.clone(), permission, engine(run_arguments.engine))?))
+            }
+            Self::Preserve(path, PathKind::Folder { .. }, agreement, _) => {
+                open_folder(path, layout, run_arguments, Some(agreement.clone()))
+            }
+            Self::Preserve(path, _, agreement, journal) => {
+                let refresh = DeviceRefresh::new(path, agreement.clone(), journal.clone())?;
+                anstream::eprintln!("{}", refresh.announce_text(path));
+                Ok(Box::new(WholeDevice::open(
+                    path.clone(),
+                    Permission::Rewrite(refresh),
+                    engine(run_arguments.engine),
+                )?))
+            }
+        }
+    }
+}
+
+/// Opens a folder, and what may be done to its drive.
+fn open_folder(
+    path: &Path,
+    layout: Layout,
+    run_arguments: &ExecutionArguments,
+    agreement: Option<Agreement>,
+) -> Result<Box<dyn Drive>, Failure> {
+    let options = Options {
+        engine: engine(run_arguments.engine),
+        layout: Some(layout),
+        consent: None,
+        reserve: run_arguments.reserve,
+    };
+    let drive = likenew_real::open::open(path, options)?;
+    Ok(Box::new(FolderFixes { drive, folder: path.to_owned(), agreement }))
+}
+
+/// What to type to overwrite it.
+fn consent_prompt(loss: &Loss) -> String {
+    let destroy = match &loss.carries[..] {
+        [] => String::new(),
+        known => format!(" --destroy {}", known.join(",")),
+    };
+    format!(
+        "to overwrite it and lose everything on it, add --consent \"{}\"{destroy} (its {})",
+        loss.id.text, loss.id.kind
+    )
+}
+
+fn engine(name: EngineName) -> likenew_real::engine::Engine {
+    match name {
+        EngineName::Auto => likenew_real::engine::Engine::Auto,
+        EngineName::Uring => likenew_real::engine::Engine::Uring,
+        EngineName::Posix => likenew_real::engine::Engine::Posix,
+    }
+}
+
+/// Reads the file of a simulated drive, or one that was saved.
+pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    let is_saved = path.extension().is_some_and(|extension| extension == "snapshot");
+    Ok(input::read(path, if is_saved { input::SNAPSHOT } else { input::DRIVE })?)
+}
+
+fn open_simulated(spec: &Spec) -> Result<Box<dyn Drive>, Failure> {
+    let drive = spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Box::new(drive))
+}
+
+fn describe(leftover: &Leftover) -> String {
+    format!(
+        "An earlier run has left {} files ({}) in {}.",
+        leftover.files,
+        amount(leftover.bytes),
+        leftover.path.display()
+    )
+}

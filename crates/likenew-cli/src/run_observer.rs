@@ -1,0 +1,73 @@
+//! Follows a run: moves the progress bar, stores every segment and sight, and every sample where that was asked for.
+
+use likenew_archive::{Run, SampleWriter};
+use likenew_core::probe::{Observation, Probe};
+use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorder::Recorder;
+use likenew_core::replay_spec::ReplaySpec;
+use likenew_core::segment::Segment;
+use likenew_core::trace::TraceSource;
+use likenew_core::workload::Workload;
+use likenew_run::runner::Observer;
+
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::recordings::Recordings;
+
+/// The observer of one run.
+pub(crate) struct RunObserver<'a> {
+    pub(crate) progress: Progress,
+    pub(crate) archive: Option<&'a mut Run>,
+    pub(crate) samples: Option<&'a SampleWriter>,
+    pub(crate) recordings: Recordings,
+    /// How many workloads there were so far.
+    pub(crate) segments: usize,
+}
+
+impl Observer for RunObserver<'_> {
+    fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
+        self.progress.on_decide(procedure, evidence, step);
+    }
+
+    fn on_begin(&mut self, workload: &Workload) {
+        self.progress.on_begin(&workload.name);
+    }
+
+    fn stop_requested(&self) -> bool {
+        interrupt::is_requested()
+    }
+
+    fn trace(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
+        self.recordings.open(replay_spec)
+    }
+
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        let progress = self.progress.recorder();
+        match self.samples {
+            Some(samples) => Box::new((progress, samples.recorder(self.segments as u32))),
+            None => Box::new(progress),
+        }
+    }
+
+    fn on_end(&mut self, segment: &Segment) -> Result<(), String> {
+        self.segments += 1;
+        self.progress.on_end();
+        match &mut self.archive {
+            Some(run) => run.push(segment).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    fn on_probe(&mut self, probe: &Probe) {
+        self.progress.on_begin(probe.name());
+    }
+
+    fn on_probe_end(&mut self, observation: &Observation) -> Result<(), String> {
+        self.progress.on_end();
+        self.progress.add_written(observation.bytes_written());
+        match &mut self.archive {
+            Some(run) => run.push_observation(observation).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a drive did when it was checked first, and how much that says, out of the runs that are kept.
+
+use std::path::Path;
+
+use likenew_archive::{Archive, Header, Record};
+use likenew_core::drive::{Drive as _, Identity, Kind};
+use likenew_core::facts::{Drive, Facts};
+use likenew_core::plan::Plan;
+use likenew_core::probe::ProbeResult;
+use likenew_procedures::all::{from_plan, judge};
+use likenew_procedures::check::{CheckHistory, CheckMetrics, CheckOptions, MetricName, ReferenceOption};
+use likenew_real::facts::FactsDrive;
+
+use crate::arguments::Baseline;
+use crate::exit::Failure;
+use crate::resolved_target::ResolvedTarget;
+
+/// So many of the latest checks tell how much figures differ between them.
+const LATEST: usize = 15;
+
+/// What it did then.
+pub(crate) struct SavedBaseline {
+    /// Figures of what was asked in the same way.
+    pub(crate) references: Vec<ReferenceOption>,
+    /// When: date and time of day.
+    pub(crate) started_at: String,
+}
+
+/// The earliest check of a real drive that is kept below `root`, or the one that was named.
+///
+/// # Errors
+/// What was named is no check that came to its end.
+pub(crate) fn find(
+    baseline: Option<&Baseline>,
+    root: Option<&Path>,
+    resolved_target: &ResolvedTarget,
+    facts: Option<&Facts>,
+    asked: &CheckOptions,
+) -> Result<Option<SavedBaseline>, Failure> {
+    let records = match baseline {
+        Some(Baseline::None) => return Ok(None),
+        Some(Baseline::Run(folder)) => vec![open_check(folder)?],
+        None => resolved_target
+            .path()
+            .zip(root)
+            .zip(facts)
+            .map_or_else(Vec::new, |((path, root), facts)| earlier_checks(path, root, facts)),
+    };
+    let known = records
+        .iter()
+        .filter_map(|record| Some((&record.header.machine.started_at, answers(record, asked)?)));
+    let (dates, checks): (Vec<&String>, Vec<CheckMetrics>) = known.unzip();
+    let is_virtual = facts
+        .and_then(only_drive)
+        .is_some_and(|drive| drive.identity.virtual_by.value().is_some_and(Option::is_some));
+    Ok(dates.first().map(|first| SavedBaseline {
+        started_at: (*first).clone(),
+        references: CheckHistory { checks, is_virtual }.references(),
+    }))
+}
+
+fn open_check(folder: &Path) -> Result<Record, Failure> {
+    let record = Archive::open(folder).map_err(|error| Failure::Usage(error.to_string()))?;
+    if is_whole(&record) {
+        return Ok(record);
+    }
+    Err(Failure::Usage(format!(
+        "{} is no check that came to its end: give the folder of one to --baseline, or none",
+        folder.display()
+    )))
+}
+
+fn is_whole(record: &Record) -> bool {
+    record.header.plan.procedure == "check" && record.findings.is_some()
+}
+
+/// The first of them, and the latest ones. Runs that can not be read are somebody else's question.
+fn earlier_checks(path: &Path, root: &Path, facts: &Facts) -> Vec<Record> {
+    let Ok(identity) = FactsDrive::at(path).map(|glance| glance.identity()) else { return Vec::new() };
+    let runs = Archive::new(root).list().unwrap_or_default();
+    let is_asked = |header: &Header| {
+        header.plan.procedure == "check" && same_drive(header.machine.identity.kind, identity.kind)
+    };
+    let mut checks = runs
+        .into_iter()
+        .filter(|run| run.header.as_ref().is_ok_and(is_asked))
+        .filter_map(|run| Archive::open(&run.path).ok())
+        .filter(|record| is_whole(record) && is_same(record, &identity, facts));
+    let first = checks.next();
+    let mut latest: Vec<Record> = checks.rev().take(LATEST).collect();
+    latest.reverse();
+    first.into_iter().chain(latest).collect()
+}
+
+/// Files and devices are read alike; in folders there are own files.
+fn same_drive(one: Kind, other: Kind) -> bool {
+    let is_read = |kind| matches!(kind, Kind::File | Kind::Device);
+    one == other || (is_read(one) && is_read(other))
+}
+
+/// By the drive's serial number where both are known, else by where it is and what.
+fn is_same(record: &Record, identity: &Identity, facts: &Facts) -> bool {
+    let stored_facts = record.observations.iter().find_map(|observation| match &observation.result {
+        ProbeResult::Facts(facts) => Some(&**facts),
+        _ => None,
+    });
+    let (Some(then), Some(now)) = (stored_facts.and_then(only_drive), only_drive(facts)) else {
+        return false;
+    };
+    match (then.identity.serial.value(), now.identity.serial.value()) {
+        (Some(then), Some(now)) => then == now,
+        _ => {
+            record.header.machine.identity.name == identity.name
+                && then.identity.model.value() == now.identity.model.value()
+                && then.identity.capacity_bytes.value() == now.identity.capacity_bytes.value()
+        }
+    }
+}
+
+fn only_drive(facts: &Facts) -> Option<&Drive> {
+    match facts.drives.as_slice() {
+        [drive] => Some(drive),
+        _ => None,
+    }
+}
+
+/// Judged again, by what this version knows.
+fn answers(record: &Record, asked: &CheckOptions) -> Option<CheckMetrics> {
+    let Plan { options, .. } = &record.header.plan;
+    let then = CheckOptions::from_table(options).ok()?;
+    let procedure = from_plan(&record.header.plan).ok()?;
+    let mut answers = CheckMetrics::from_findings(&judge(&*procedure, &record.evidence()));
+    // How long writes last is another question where less is written.
+    answers
+        .metrics
+        .retain(|(metric, _)| *metric != MetricName::SustainedWrite || then.budget() == asked.budget());
+    Some(answers)
+}

@@ -1,0 +1,41 @@
+//! What a simulated drive of the same model does when it is new.
+
+use anyhow::Context as _;
+use likenew_core::plan::Plan;
+use likenew_procedures::all::from_plan;
+use likenew_procedures::check::{CheckMetrics, CheckOptions};
+use likenew_sim::Spec;
+
+use crate::exit::Failure;
+use crate::measure::options;
+use crate::nested_run::run_nested;
+use crate::resolved_target::ResolvedTarget;
+
+/// The twin, asked the same: one that says nothing for what has none. Nothing when somebody asked to stop.
+pub(crate) fn measure(
+    resolved_target: &ResolvedTarget,
+    asked: &CheckOptions,
+) -> Result<Option<CheckMetrics>, Failure> {
+    let ResolvedTarget::Simulated(spec) = resolved_target else { return Ok(Some(CheckMetrics::default())) };
+    let Some(simulation) = spec.as_new() else { return Ok(Some(CheckMetrics::default())) };
+    Ok(ask(&simulation, asked)
+        .with_context(|| format!("the new drive that {} is held against", spec.text))?)
+}
+
+/// What a new drive of the model of a real one does, asked the same. Nothing when somebody asked to stop.
+pub(crate) fn of_model(simulation: &Spec, asked: &CheckOptions) -> Result<Option<CheckMetrics>, Failure> {
+    Ok(ask(simulation, asked).with_context(|| format!("the simulated drive {}", simulation.text))?)
+}
+
+fn ask(simulation: &Spec, asked: &CheckOptions) -> anyhow::Result<Option<CheckMetrics>> {
+    let options = options(&CheckOptions {
+        references: Vec::new(),
+        catalog_match: None,
+        normal: Vec::new(),
+        ..asked.clone()
+    });
+    let plan = Plan { schema: 1, procedure: "check".into(), target: None, seed: 0, options };
+    let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let evidence = run_nested(simulation, &*procedure, plan)?;
+    Ok(evidence.map(|evidence| CheckMetrics::from_findings(&procedure.judge(&evidence))))
+}

@@ -1,0 +1,95 @@
+//! `likenew check`: what a person reads first, what scripts get, and what is left behind.
+
+use crate::support::{Sandbox, is_valid};
+
+#[test]
+fn a_fallen_drive_and_a_new_one_are_distinguished_in_one_sentence() {
+    let sandbox = Sandbox::new();
+    let fallen = sandbox.run(&["check", "sim:tiny-flash?state=used", "--json", "-"]).code(10).json();
+    is_valid(&fallen);
+    let first = &fallen["verdicts"][0];
+    let claim = first["claim"].as_str().unwrap();
+    assert!(claim.contains("because nobody tells it what is free") && claim.contains("Cure: "), "{claim}");
+    assert_eq!(fallen["tables"]["causes"][0]["cause"], "no_trim");
+    // All of it holds data, so that nothing gentler than giving it all up is possible.
+    let fix = &fallen["tables"]["fixes"][0];
+    assert_eq!(fix["command"], "likenew recondition 'sim:tiny-flash?state=used' --step discard");
+    assert!(fallen["bytes_written"].as_u64().unwrap() <= 2 << 30);
+    let new = sandbox.run(&["check", "sim:tiny-flash?fill=0.5", "--json", "-"]).code(0).json();
+    assert_eq!(new["verdicts"][0]["claim"], "It is as fast as it should be.");
+    assert!(new["tables"]["causes"].is_null(), "{}", new["tables"]["causes"]);
+}
+
+#[test]
+fn what_is_too_small_to_have_places_is_refused_with_its_size() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work().join("note"), vec![1; 5 << 20]).unwrap();
+    let ran = sandbox.run(&["check", "note"]);
+    let output = ran.code(2).stderr();
+    assert!(output.contains("note holds 5 MiB") && output.contains("the folder or the drive"), "{output}");
+}
+
+#[test]
+fn several_drives_stand_side_by_side_and_the_worst_decides() {
+    let sandbox = Sandbox::new();
+    let targets = ["sim:tiny-flash?fill=0.5", "no-such-folder", "sim:tiny-flash?link=usb2&fill=0.5"];
+    let ran = sandbox.run(&["check", targets[0], targets[1], targets[2], "--no-archive", "--json", "-"]);
+    let documents = ran.code(10).json();
+    assert_eq!(documents.as_array().unwrap().len(), 2);
+    assert_eq!(documents[1]["tables"]["causes"][0]["cause"], "slow_usb");
+    assert!(ran.stderr().contains("no-such-folder does not exist"), "{}", ran.stderr());
+}
+
+#[test]
+fn it_is_held_against_what_the_maker_claims_where_that_is_typed() {
+    let sandbox = Sandbox::new();
+    // A file is only read, and has no twin.
+    std::fs::write(sandbox.work().join("data"), vec![7; 64 << 20]).unwrap();
+    let check = |promise: &str| {
+        sandbox.run(&["check", "data", "--advertised", promise, "--no-archive", "--json", "-"])
+    };
+    let document = check("read=1kB/s").json();
+    assert_eq!(document["bytes_written"], 0);
+    let row = &document["tables"]["metrics"][0];
+    let (reference, per_s) = (row["reference"].as_str(), row["reference_per_s"].as_f64());
+    assert_eq!((reference, per_s), (Some("advertised"), Some(1000.0)));
+    let wrong = check("read=fast");
+    assert!(wrong.code(2).stderr().contains("read=550MB/s"), "{}", wrong.stderr());
+}
+
+#[test]
+fn a_folder_is_left_as_it_was_and_nothing_is_claimed_of_what_lies_below() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["check", ".", "--bytes", "256MiB", "--no-archive", "--json", "-"]);
+    assert!(matches!(ran.status(), Some(0 | 10)), "{}", ran.stderr());
+    let document = ran.json();
+    is_valid(&document);
+    assert!(document["bytes_written"].as_u64().unwrap() <= 256 << 20);
+    assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_check_is_judged_again_without_the_drive() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.run(&["check", "sim:tiny-flash?wake=5ms&fill=0.5", "--json", "-"]).code(10).json();
+    assert_eq!(first["tables"]["causes"][0]["cause"], "power_saving");
+    let run = sandbox.runs().pop().unwrap();
+    let again = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]).code(10).json();
+    assert_eq!(first, again);
+}
+
+#[test]
+fn each_cause_has_a_page() {
+    let sandbox = Sandbox::new();
+    let all = sandbox.run(&["help"]).code(0).stdout();
+    for cause in likenew_diagnosis::ALL {
+        let name = cause.descriptor().name;
+        assert!(all.contains(name), "{name}");
+        let page = sandbox.run(&["help", name]).code(0).stdout();
+        assert!(page.starts_with("# ") && page.contains("**Cure:**"), "{page}");
+    }
+    let page = sandbox.run(&["help", "check"]).code(0).stdout();
+    assert!(page.contains("# likenew check") && page.contains("--advertised"), "{page}");
+    let unknown = sandbox.run(&["help", "nonsense"]);
+    assert!(unknown.code(2).stderr().contains("likenew help lists"), "{}", unknown.stderr());
+}

@@ -1,0 +1,154 @@
+//! What was there before: the same drive when it was checked first, and files that have lain on it for long, checked and written again.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{CommandOutput, Sandbox};
+
+fn check(sandbox: &Sandbox, more: &[&str]) -> CommandOutput {
+    let of = ["check", ".", "--bytes", "128MiB", "--reserve", "1MiB", "--json", "-"];
+    sandbox.run(&[&of, more].concat())
+}
+
+fn references(document: &Value) -> Vec<&str> {
+    let figures = document["tables"]["metrics"].as_array().unwrap();
+    figures.iter().filter_map(|row| row["reference"].as_str()).collect()
+}
+
+#[test]
+fn a_real_drive_is_held_against_its_first_check_which_nobody_has_to_name() {
+    let sandbox = Sandbox::new();
+    let first = check(&sandbox, &[]).json();
+    assert!(references(&first).iter().all(|reference| *reference != "baseline"));
+    let again = check(&sandbox, &[]).json();
+    assert!(references(&again).contains(&"baseline"), "{}", again["tables"]["metrics"]);
+    let (then, now) = (&first["tables"]["metrics"][0], &again["tables"]["metrics"][0]);
+    assert_eq!(then["measured_per_s"], now["reference_per_s"], "{now}");
+    assert_eq!(again["verdicts"][0]["evidence"].to_string().matches("checked first on").count(), 1);
+    // Judged again it says the same, though there are more runs meanwhile.
+    let run = sandbox.runs().pop().unwrap();
+    let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]).json();
+    assert_eq!(judged["verdicts"], again["verdicts"]);
+
+    let plan = |more: &[&str]| sandbox.run(&[&["check", ".", "--plan"], more].concat()).code(0).stdout();
+    assert!(plan(&[]).contains("baseline") && !plan(&["--baseline", "none"]).contains("baseline"));
+    let wrong = check(&sandbox, &["--baseline", "nowhere"]);
+    assert!(wrong.code(2).stderr().contains("nowhere"), "{}", wrong.stderr());
+}
+
+#[test]
+fn a_simulated_drive_is_held_against_a_run_only_where_it_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["check", "sim:tiny-flash?fill=0.5"]).code(0);
+    let run = sandbox.runs().pop().unwrap();
+    let slow = ["check", "sim:tiny-flash?fill=0.5&crypt=100MB/s", "--no-archive", "--json", "-"];
+    assert!(!references(&sandbox.run(&slow).json()).contains(&"baseline"));
+    let named = sandbox.run(&[&slow[..], &["--baseline", run.to_str().unwrap()]].concat()).code(10).json();
+    assert!(references(&named).contains(&"baseline"));
+}
+
+/// An ext4 of which some files say that they are from 2025, mounted for as long as this lives.
+struct Aged {
+    device: String,
+    point: PathBuf,
+}
+
+impl Aged {
+    /// None where that can not be made; that is said.
+    fn new(sandbox: &Sandbox, old: &[&str]) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("not root: no file system can be mounted, so this test shows nothing");
+            return None;
+        }
+        let at = |name: &str| sandbox.work().join(name).to_str().unwrap().to_owned();
+        let (content, image, point) = (at("content"), at("image"), at("mnt"));
+        fs::create_dir(&content).unwrap();
+        fs::create_dir(&point).unwrap();
+        for (index, name) in old.iter().chain(&["young"]).enumerate() {
+            fs::write(format!("{content}/{name}"), vec![index as u8 + 1; 10 << 20]).unwrap();
+        }
+        fs::File::create(&image).unwrap().set_len(320 << 20).unwrap();
+        succeeds("mkfs.ext4", &["-q", "-F", "-b", "4096", "-d", &content, &image])?;
+        for name in old {
+            for time in ["crtime", "mtime", "ctime"] {
+                succeeds(
+                    "debugfs",
+                    &["-w", "-R", &format!("set_inode_field /{name} {time} 20250101"), &image],
+                )?;
+            }
+        }
+        let device = succeeds("losetup", &["--find", "--show", &image])?.trim().to_owned();
+        let aged = Self { device, point: point.into() };
+        succeeds("mount", &["-o", "noatime", &aged.device, aged.point.to_str().unwrap()])?;
+        Some(aged)
+    }
+}
+
+impl Drop for Aged {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.point).status();
+        let _ = Command::new("losetup").args(["--detach", &self.device]).status();
+    }
+}
+
+/// What it printed; none where it is missing or refuses, which is said.
+fn succeeds(program: &str, arguments: &[&str]) -> Option<String> {
+    match Command::new(program).args(arguments).output() {
+        Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
+        Ok(output) => {
+            eprintln!("{program}: {}, so this test shows nothing", String::from_utf8_lossy(&output.stderr));
+            None
+        }
+        Err(error) => {
+            eprintln!("{program}: {error}, so this test shows nothing");
+            None
+        }
+    }
+}
+
+#[test]
+fn files_that_have_lain_long_are_read_beside_what_is_written() {
+    let sandbox = Sandbox::new();
+    let Some(aged) = Aged::new(&sandbox, &["a", "b", "c", "d"]) else { return };
+    let point = aged.point.to_str().unwrap();
+    let arguments = ["check", point, "--bytes", "128MiB", "--reserve", "1MiB", "--json", "-"];
+    let document = sandbox.run(&arguments).json();
+    let message = document["verdicts"][0]["evidence"].to_string();
+    assert!(message.contains("4 pieces of 4 files that have lain there for"), "{message}");
+    let shapes = document["tables"]["indicators"].as_array().unwrap();
+    assert!(shapes.iter().any(|row| row["indicator"] == "new_over_old_data"), "{shapes:?}");
+    for (index, name) in ["a", "b", "c", "d", "young"].iter().enumerate() {
+        assert_eq!(fs::read(aged.point.join(name)).unwrap(), vec![index as u8 + 1; 10 << 20], "{name}");
+    }
+    // Nothing else is left, and nobody's name is kept.
+    let mut names: Vec<_> =
+        fs::read_dir(&aged.point).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["a", "b", "c", "d", "lost+found", "young"]);
+    let kept = fs::read_to_string(sandbox.runs().pop().unwrap().join("observations.jsonl")).unwrap();
+    assert!(kept.contains("old_files") && !kept.contains("young"), "{kept}");
+}
+
+#[test]
+fn files_that_have_lain_long_and_are_fast_are_not_written_again() {
+    let sandbox = Sandbox::new();
+    let Some(aged) = Aged::new(&sandbox, &["a", "b", "c", "d"]) else { return };
+    let point = aged.point.to_str().unwrap();
+    let how = ["--step", "refresh", "--bytes", "128MiB", "--reserve", "1MiB", "--rest", "0s", "--json", "-"];
+    let document = sandbox.run(&[&["recondition", point], &how[..]].concat()).json();
+    let first = &document["verdicts"][0];
+    assert!(
+        first["claim"].as_str().unwrap().to_lowercase().contains("writing old data again"),
+        "{document:#}"
+    );
+    // A file on this machine's own disk is as fast as a new one, or the first four show that writing it again changes nothing.
+    let observations = fs::read_to_string(sandbox.runs().pop().unwrap().join("observations.jsonl")).unwrap();
+    assert!(observations.contains("refresh_files") && !observations.contains("/a\""), "{observations}");
+    for (index, name) in ["a", "b", "c", "d", "young"].iter().enumerate() {
+        assert_eq!(fs::read(aged.point.join(name)).unwrap(), vec![index as u8 + 1; 10 << 20], "{name}");
+    }
+    assert_eq!(crate::support::names(&aged.point), ["a", "b", "c", "d", "lost+found", "young"]);
+}

@@ -1,0 +1,180 @@
+//! `likenew recondition`: of simulated drives, and of a folder on an aged one that the kernel has mounted.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::serve::mounted::{Attached, Mounted};
+use crate::serve::noise;
+use crate::serve::server::Serving;
+use crate::support::{CommandOutput, Sandbox};
+
+const AGED: &str = "sim:tiny-flash?state=used&fill=0.95&deleted=0.4";
+
+fn recondition(sandbox: &Sandbox, more: &[&str]) -> CommandOutput {
+    sandbox.run(&[&["recondition"], more, &["--json", "-"]].concat())
+}
+
+fn first_claim(document: &Value) -> &str {
+    document["verdicts"][0]["claim"].as_str().unwrap()
+}
+
+/// Names and bytes of everything in a folder.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let names = crate::support::names(folder);
+    names.into_iter().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect()
+}
+
+#[test]
+fn each_step_is_proved_by_the_same_check_before_and_after() {
+    let sandbox = Sandbox::new();
+    let document = recondition(&sandbox, &[AGED]).code(0).json();
+    assert!(first_claim(&document).starts_with("It is back after 2 steps"), "{}", first_claim(&document));
+    let rows = document["tables"]["before_and_after"].as_array().unwrap();
+    let of = |step: &str, metric: &str| {
+        rows.iter()
+            .find(|row| row["step"] == step && row["metric"] == metric)
+            .unwrap_or_else(|| panic!("{step}: {metric}"))
+    };
+    let (trim, overwrite) = (of("trim", "long writes in order"), of("overwrite", "long writes in order"));
+    assert_eq!(trim["after_per_s"], overwrite["before_per_s"], "one check ends a step and begins the next");
+    for row in [trim, overwrite] {
+        let number = |key: &str| row[key].as_f64().unwrap();
+        assert!(number("ratio_low") > 1.3 && number("ratio_low") < number("ratio"), "{row}");
+        assert!(
+            (number("after_per_s") / number("before_per_s") / number("ratio") - 1.0).abs() < 1e-9,
+            "{row}"
+        );
+    }
+    assert!(overwrite["after_of_reference_percent"].as_f64().unwrap() > 90.0, "{overwrite}");
+    let passes = document["tables"]["passes"].as_array().unwrap();
+    let speeds: Vec<f64> = passes.iter().map(|row| row["bytes_per_s"].as_f64().unwrap()).collect();
+    assert!((3..8).contains(&speeds.len()) && speeds.windows(2).all(|pair| pair[1] > pair[0]), "{speeds:?}");
+    assert_eq!(passes[0]["pass"], 1);
+    // Judged again, it says the same.
+    let run = sandbox.runs().pop().unwrap();
+    let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]).json();
+    assert_eq!((&judged["verdicts"], &judged["tables"]), (&document["verdicts"], &document["tables"]));
+}
+
+#[test]
+fn what_would_be_done_is_reported_without_doing_it() {
+    let sandbox = Sandbox::new();
+    let document = recondition(&sandbox, &[AGED, "--dry-run"]).code(0).json();
+    assert!(
+        first_claim(&document).contains("trim, refresh, overwrite, discard, overwrite-all"),
+        "{document}"
+    );
+    assert_eq!((&document["bytes_written"], document["tables"].get("passes")), (&0.into(), None));
+    let step_plan = document["tables"]["step_plan"].as_array().unwrap();
+    let reason = |step: &str| {
+        let row = step_plan.iter().find(|row| row["step"] == step).unwrap();
+        row["not_run_reason"].as_str().unwrap()
+    };
+    assert!(
+        reason("format").contains("no such command") && reason("trim").contains("only says"),
+        "{step_plan:#?}"
+    );
+    let here = recondition(&sandbox, &[".", "--dry-run"]).code(0).json();
+    let step_plan = here["tables"]["step_plan"].as_array().unwrap();
+    assert!(step_plan.iter().filter(|row| row["destroys"] == "everything").count() == 3, "{step_plan:#?}");
+    assert_eq!(fs::read_dir(sandbox.work()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn what_destroys_is_never_taken_unasked_and_needs_consent() {
+    let sandbox = Sandbox::new();
+    let image = sandbox.work().join("image");
+    fs::write(&image, noise(2 << 20)).unwrap();
+    let before = fs::read(&image).unwrap();
+    recondition(&sandbox, &["image"]).code(3).says("nothing was changed").says("--step refresh keeps");
+    recondition(&sandbox, &["image", "--step", "trim"]).code(3).says("Give the folder");
+    recondition(&sandbox, &["image", "--step", "refresh"]).code(3).says("destroy what it holds");
+    recondition(&sandbox, &["image", "--step", "overwrite-all"]).code(3).says("--consent");
+    recondition(&sandbox, &["image", "--step", "wipe"]).code(2).says("there is no step \"wipe\"");
+    recondition(&sandbox, &[AGED, "--passes", "0"]).code(2).says("passes = 0");
+    assert!(fs::read(&image).unwrap() == before);
+    // Of a simulated drive nobody loses anything.
+    let document = recondition(&sandbox, &[AGED, "--step", "discard", "--no-archive"]).json();
+    assert!(first_claim(&document).starts_with("Giving up everything on it brought it back"), "{document}");
+}
+
+#[test]
+fn a_run_that_was_interrupted_goes_on_where_it_was() {
+    let sandbox = Sandbox::new();
+    let whole = recondition(&sandbox, &[AGED]).json();
+    let run = sandbox.runs().pop().unwrap();
+    // As if it had been killed in the second check: what had been done by then is kept, and nothing else.
+    let lines = fs::read_to_string(run.join("segments.jsonl")).unwrap();
+    let kept: Vec<&str> = lines.lines().take(lines.lines().count() * 5 / 8).collect();
+    fs::write(run.join("segments.jsonl"), kept.join("\n") + "\n").unwrap();
+    let _ = fs::remove_file(run.join("verdicts.json"));
+    let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--json", "-"]).json();
+    assert_eq!((&resumed["verdicts"], &resumed["tables"]), (&whole["verdicts"], &whole["tables"]));
+}
+
+#[test]
+fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
+    let sandbox = Sandbox::new();
+    let serving = Serving::begin(&sandbox, "tiny-flash?state=used&trim=off", &["--speed", "2"]);
+    let Some(mounted) = Mounted::begin(&sandbox, &serving) else { return };
+    let photos = mounted.point().join("photos");
+    fs::create_dir(&photos).unwrap();
+    let bytes = noise(40 << 20);
+    for (index, part) in bytes.chunks(3_333_333).enumerate() {
+        fs::write(photos.join(format!("{index}.jpg")), part).unwrap();
+    }
+    let before = contents(&photos);
+    // Twice as fast as the drive's own 70 MB/s.
+    let promised = ["--advertised", "write=140MB/s,sustained_write=140MB/s"];
+    let folder = photos.to_str().unwrap();
+    let asked = [
+        &[folder, "--yes", "--no-archive", "--passes", "4", "--rest", "1s", "--bytes", "512MiB"],
+        &promised[..],
+    ];
+    let document = recondition(&sandbox, &asked.concat()).json();
+    assert!(first_claim(&document).to_lowercase().contains("writing over what is free"), "{document:#}");
+    // Not its standing: passes differ by what else the machine does meanwhile.
+    let passes = document["tables"]["passes"].as_array().unwrap();
+    let speed = |row: &Value| row["bytes_per_s"].as_f64().unwrap();
+    assert!(passes.len() >= 2 && speed(passes.last().unwrap()) > 1.5 * speed(&passes[0]), "{passes:#?}");
+    let step_plan = document["tables"]["step_plan"].as_array().unwrap();
+    assert!(step_plan[0]["not_run_reason"].as_str().unwrap().contains("lets no TRIM pass"), "{step_plan:#?}");
+    assert!(contents(&photos) == before, "files of the owner");
+    // Nothing but the owner's files is left, and the drive has met what was written.
+    assert_eq!(contents(&photos).len(), crate::support::names(&photos).len());
+    drop(mounted);
+    let counters = serving.end();
+    let written: u64 = passes.iter().map(|row| row["bytes"].as_u64().unwrap()).sum();
+    assert!(counters["accounting"]["host_bytes_written"].as_u64().unwrap() >= written, "{counters}");
+}
+
+#[test]
+fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
+    let sandbox = Sandbox::new();
+    let image = sandbox.work().join("image");
+    let bytes = noise(16 << 20);
+    fs::write(&image, &bytes).unwrap();
+    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(640 << 20).unwrap();
+    let Some(device) = Attached::to(&image) else { return };
+    let discard = ["recondition", &device.0, "--step", "discard", "--bytes", "128MiB", "--rest", "1s"];
+    sandbox.run(&discard).code(3).says("--consent");
+    sandbox.run(&[&discard[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
+    assert!(fs::read(&image).unwrap()[..bytes.len()] == bytes);
+    let consented = [&discard[..], &["--consent", image.to_str().unwrap(), "--json", "-"]].concat();
+    let ran = sandbox.run(&consented);
+    let document = ran.json();
+    assert!(first_claim(&document).to_lowercase().contains("giving up everything on it"), "{document:#}");
+    let shown = document["verdicts"][0]["evidence"].to_string();
+    assert!(shown.contains("places that had held something"), "what is read back: {shown}");
+    drop(device);
+    assert!(fs::read(&image).unwrap()[..bytes.len()].iter().all(|byte| *byte == 0), "it was given up");
+    let lines = fs::read_to_string(sandbox.audit()).unwrap();
+    let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(entries.len(), 2, "a line before and a line after: {lines}");
+    assert_eq!((&entries[0]["request"], entries[0].get("outcome")), (&"discard".into(), None));
+    assert_eq!(entries[1]["outcome"]["complete"], true);
+    assert_eq!(entries[1]["outcome"]["bytes_done"], 640 << 20);
+    assert_eq!(entries[1]["consent"]["id"], image.to_str().unwrap());
+}

@@ -1,0 +1,162 @@
+//! `likenew recondition --step refresh` of a whole device, and what no partition covers: nothing of the owner's is lost.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::serve::mounted::{Attached, Mounted};
+use crate::serve::noise;
+use crate::serve::server::{Serving, until};
+use crate::serve::system;
+use crate::support::Sandbox;
+
+const MIB: usize = 1 << 20;
+
+/// A drive of 256 MiB whose flash forgets as planar TLC does.
+fn forgetful(sandbox: &Sandbox) {
+    let text = include_str!("../../../../catalog/tiny-flash.toml");
+    let text = text.replace("value = 1073741824", "value = 268435456");
+    let text = text.replace("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 40");
+    let ageing = [("onset_s", 604_800), ("retries_per_decade", 96), ("retries_max", 192)]
+        .map(|(key, value)| format!("{key} = {{ value = {value}, source = \"a test\" }}\n"));
+    fs::write(sandbox.work().join("forgetful.toml"), format!("{text}\n[ageing]\n{}", ageing.concat()))
+        .unwrap();
+}
+
+#[test]
+fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
+    let sandbox = Sandbox::new();
+    forgetful(&sandbox);
+    let target = "sim:forgetful.toml?fill=0.6&age=400d";
+    let store = sandbox.work().join("store");
+    // The first serve makes the store, of a drive that holds old data; what that is, is put in place behind its back.
+    let settings = ["--store", "store"];
+    Serving::begin(&sandbox, target, &settings).end();
+    let mut content = noise(150 * MIB);
+    content[40 * MIB..48 * MIB].fill(0);
+    content.resize(256 * MIB, 0);
+    fs::write(&store, &content).unwrap();
+    let serving = Serving::begin(&sandbox, target, &settings);
+    // Reads have to come from the drive, and not from memory.
+    let Some(attached) = Mounted::attach(&sandbox, &serving.uri, &["--direct-io=on"]) else { return };
+    let (device, id) = (attached.device().to_owned(), sandbox.work().join("drive"));
+    let id = id.to_str().unwrap();
+    let asked = ["recondition", &device, "--step", "refresh", "--rest", "1s"];
+    sandbox.run(&asked).code(3).says("Nothing of it is lost").says("--consent");
+    sandbox.run(&[&asked[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
+    let nowhere = ["--consent", id, "--journal", "/dev/shm/likenew-test.journal"];
+    sandbox.run(&[&asked[..], &nowhere].concat()).code(3).says("lies in memory");
+    assert!(!Path::new("/dev/shm/likenew-test.journal").exists());
+    assert!(fs::read(&store).unwrap() == content, "nothing was written so far");
+
+    let journal = sandbox.work().join("the journal");
+    let agreed = ["--consent", id, "--journal", "the journal"];
+    let mut killed = sandbox.start(&[&asked[..], &agreed].concat());
+    until("a journal is begun", || journal.exists() || killed.try_wait().unwrap().is_some());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(journal.exists(), "it was killed in the middle");
+    let run = sandbox.runs().pop().unwrap();
+    sandbox.run(&["resume", run.to_str().unwrap()]).code(3).says("--consent");
+    let ran = sandbox.run(&["resume", run.to_str().unwrap(), "--consent", id, "--json", "-"]);
+    let document = ran.json();
+    assert!(!journal.exists(), "{document:#}");
+    let step = &document["tables"]["steps"][0];
+    let number = |key: &str| step[key].as_u64().unwrap_or_else(|| panic!("{key}: {document:#}"));
+    // Everything that is old and no zeros, but for the marks that are left alone; and once more what was under way when it was killed.
+    assert!((100 << 20..=150 << 20).contains(&number("bytes_written")), "{step}");
+    assert!(number("skipped_bytes") >= 4 << 20, "{step}");
+    let rows = document["tables"]["before_and_after"].as_array().unwrap();
+    let old = rows.iter().find(|row| row["metric"] == "reads in order of what lies there").unwrap();
+    assert!(old["ratio_low"].as_f64().unwrap() > 1.5, "{rows:#?}");
+    // Not its standing: small reads can have become slower by what else the machine does.
+    assert!(document["verdicts"][0]["estimate"]["low"].as_f64().unwrap() > 1.5, "{document:#}");
+    drop(attached);
+    let counters = serving.end();
+    assert!(fs::read(&store).unwrap() == content, "not a byte is another one");
+    let written = counters["accounting"]["host_bytes_written"].as_u64().unwrap();
+    assert!(written >= number("bytes_written"), "{counters}");
+    let audit = fs::read_to_string(sandbox.audit()).unwrap();
+    let last: Value = serde_json::from_str(audit.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["consent"]["id"], &last["outcome"]["complete"]), (&id.into(), &true.into()), "{last}");
+    assert_eq!(last["outcome"]["bytes_done"].as_u64(), Some(number("bytes")), "{last}");
+}
+
+/// Partitions that the kernel was told of, forgotten whatever happens.
+struct Partitions<'a>(&'a Attached);
+
+impl Drop for Partitions<'_> {
+    fn drop(&mut self) {
+        // A program that another test starts holds copies of all descriptors for a moment.
+        let forget = || Command::new("partx").args(["--delete", &self.0.0]).status();
+        for _ in 0..200 {
+            if forget().is_ok_and(|status| status.success()) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+/// A mount, taken down whatever happens.
+struct Mount<'a>(&'a Path);
+
+impl Drop for Mount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn what_no_partition_covers_is_given_up_below_a_folder_and_partitions_stay() {
+    let sandbox = Sandbox::new();
+    let image = sandbox.work().join("image");
+    let mut content = noise(1200 * MIB);
+    content[..MIB].fill(0);
+    fs::write(&image, &content).unwrap();
+    let table = sandbox.work().join("table");
+    fs::write(&table, "label: dos\nstart=2048, size=1433600\nstart=1638400, size=204800\n").unwrap();
+    let shell = format!("sfdisk --quiet --wipe never '{}' < '{}'", image.display(), table.display());
+    if !Command::new("sh").args(["-c", &shell]).status().is_ok_and(|status| status.success()) {
+        return eprintln!("no sfdisk, so this test shows nothing");
+    }
+    let content = fs::read(&image).unwrap();
+    let Some(device) = Attached::to(&image) else { return };
+    system("partx", &["--add", &device.0]);
+    let _partitions = Partitions(&device);
+    let first = format!("{}p1", device.0);
+    system("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", &first]);
+    let point = sandbox.work().join("mnt");
+    fs::create_dir(&point).unwrap();
+    system("mount", &[&first, point.to_str().unwrap()]);
+    let mount = Mount(&point);
+    fs::write(point.join("photo"), &content[..5_000_000]).unwrap();
+    let id = image.to_str().unwrap();
+    let asked = [
+        "recondition",
+        point.to_str().unwrap(),
+        "--step",
+        "discard-unused",
+        "--bytes",
+        "128MiB",
+        "--rest",
+        "1s",
+    ];
+    sandbox.run(&asked).code(3).says("398 MiB of").says("No partition is touched").says("--consent");
+    sandbox.run(&[&asked[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
+    sandbox.run(&["recondition", &device.0, "--step", "discard-unused"]).code(3).says("give a folder");
+    let document = sandbox.run(&[&asked[..], &["--consent", id, "--json", "-"]].concat()).json();
+    let step = &document["tables"]["steps"][0];
+    assert_eq!((&step["step"], &step["bytes_written"]), (&"discard-unused".into(), &0.into()), "{step}");
+    assert_eq!(step["bytes"].as_u64(), Some(398 << 20), "{step}");
+    assert!(fs::read(point.join("photo")).unwrap() == content[..5_000_000]);
+    drop(mount);
+    let after = fs::read(&image).unwrap();
+    assert!(after[..512] == content[..512], "the table");
+    let (second, behind) = (800 * MIB..900 * MIB, 900 * MIB..1199 * MIB);
+    assert!(after[second.clone()] == content[second], "a partition that nobody uses");
+    assert!(after[701 * MIB..800 * MIB].iter().chain(&after[behind]).all(|byte| *byte == 0), "the rest");
+    assert!(after[1199 * MIB..] == content[1199 * MIB..], "the last MiB");
+}

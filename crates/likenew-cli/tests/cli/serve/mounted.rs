@@ -1,0 +1,114 @@
+//! A served drive as a block device of the kernel, with a real file system on it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use super::server::{Serving, until};
+use super::{are_there, system};
+use crate::support::Sandbox;
+
+/// A loop device over a file, detached whatever happens.
+pub(crate) struct Attached(pub(crate) String);
+
+impl Attached {
+    /// None where none can be made; that is said.
+    pub(crate) fn to(file: &Path) -> Option<Self> {
+        Self::with(file, &[])
+    }
+
+    fn with(file: &Path, settings: &[&str]) -> Option<Self> {
+        let output = Command::new("losetup").args(settings).args(["--find", "--show"]).arg(file).output();
+        match output {
+            Ok(output) if output.status.success() => {
+                Some(Self(String::from_utf8(output.stdout).unwrap().trim().to_owned()))
+            }
+            refused => {
+                eprintln!("no loop device, so this test shows nothing: {refused:?}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+/// Makes an ext4 that writes nothing of its own later.
+pub(crate) const MAKE_EXT4: [&str; 5] =
+    ["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
+
+/// What was made on the way to a mounted file system, and is taken away whatever happens.
+#[derive(Default)]
+pub(crate) struct Mounted {
+    fuse: Option<(Child, PathBuf)>,
+    device: Option<Attached>,
+    point: Option<PathBuf>,
+}
+
+impl Mounted {
+    /// An ext4 over the whole drive, by FUSE and a loop device. None where that can not be made; that is said.
+    pub(crate) fn begin(sandbox: &Sandbox, serving: &Serving) -> Option<Self> {
+        Self::over(sandbox, &serving.uri, &MAKE_EXT4, &[])
+    }
+
+    /// What this program makes over all that is served there, by a loop device with these settings.
+    pub(crate) fn over(sandbox: &Sandbox, uri: &str, make: &[&str], settings: &[&str]) -> Option<Self> {
+        if !are_there(&make[..1]) {
+            eprintln!("{} is missing, so this test shows nothing", make[0]);
+            return None;
+        }
+        let mut mounted = Self::attach(sandbox, uri, settings)?;
+        let device = mounted.device();
+        system(make[0], &[&make[1..], &[device]].concat());
+        let point = sandbox.work().join("mnt");
+        fs::create_dir(&point).unwrap();
+        system("mount", &[device, point.to_str().unwrap()]);
+        mounted.point = Some(point);
+        Some(mounted)
+    }
+
+    /// What is served there as a block device alone, by a loop device with these settings.
+    pub(crate) fn attach(sandbox: &Sandbox, uri: &str, settings: &[&str]) -> Option<Self> {
+        let programs = ["nbdfuse", "losetup", "fusermount3"];
+        let is_root = rustix::process::geteuid().is_root();
+        if !are_there(&programs) || !is_root || !Path::new("/dev/fuse").exists() {
+            eprintln!("root, FUSE or a program is missing, so this test shows nothing");
+            return None;
+        }
+        let mut mounted = Self::default();
+        let file = sandbox.work().join("drive");
+        fs::write(&file, "").unwrap();
+        let fuse = Command::new("nbdfuse").arg(&file).arg(uri).spawn().unwrap();
+        mounted.fuse = Some((fuse, file.clone()));
+        until("nbdfuse serves it", || fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
+        mounted.device = Some(Attached::with(&file, settings)?);
+        Some(mounted)
+    }
+
+    /// The loop device.
+    pub(crate) fn device(&self) -> &str {
+        &self.device.as_ref().expect("it is attached").0
+    }
+
+    /// Where it is mounted.
+    pub(crate) fn point(&self) -> &Path {
+        self.point.as_deref().expect("it is mounted")
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Some(point) = &self.point {
+            let _ = Command::new("umount").arg(point).status();
+        }
+        drop(self.device.take());
+        if let Some((fuse, file)) = &mut self.fuse {
+            let _ = Command::new("fusermount3").arg("-u").arg(&*file).status();
+            let _ = fuse.wait();
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! A plan rehearsed without a drive: what it would run, what that moves, and about how long it takes.
+
+use crate::access_pattern::AccessPattern;
+use crate::io::Op;
+use crate::mix::Mix;
+use crate::probe::{Observation, Probe, ProbeResult};
+use crate::procedure::{Evidence, Procedure, Step};
+use crate::recorder::Stop;
+use crate::replay_spec::{ReplaySpec, TraceTotals};
+use crate::segment::{Segment, SegmentRecorder};
+use crate::tally::Tally;
+use crate::units::Nanos;
+use crate::workload::{Arrival, Workload};
+
+/// The course of a plan on a drive that nobody has measured yet: one that moves 500 MB/s, as the SATA link of an SSD lets
+/// pass, and answers a small I/O in 100 µs, or in 12 ms where it rotates and the I/O goes anywhere.
+///
+/// A plan that goes on until something is reached is rehearsed to its last resort, as nothing is ever reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DryRun {
+    /// What would run, in order; at most [`DryRun::WORKLOADS_MAX`].
+    pub workloads: Vec<Workload>,
+    /// What would be found out, in order.
+    pub probes: Vec<Probe>,
+    /// Both, in order.
+    pub planned_steps: Vec<Step>,
+    /// Bytes that would be written: the bounds of the workloads, or what the assumed drive writes in their time.
+    pub bytes_written: u64,
+    /// Bytes that would be moved in all.
+    pub bytes_moved: u64,
+    /// About how long it would take.
+    pub elapsed: Nanos,
+    /// Whether it comes to an end within that many workloads.
+    pub is_finite: bool,
+}
+
+const BYTES_PER_S: f64 = 500e6;
+const ACCESS_NS: f64 = 100_000.0;
+/// A random access of a drive that rotates: seek and half a turn of a desktop disk.
+const ACCESS_ROTATING_NS: f64 = 12e6;
+/// By how much of that each doubling of the depth lets it choose a shorter way: about 2.5 times as many I/Os at depth 32 as at depth 1.
+const GAIN_PER_DOUBLING: f64 = 0.3;
+
+impl DryRun {
+    /// Plans of more workloads than this are taken for endless. A procedure may look at all segments each time it is
+    /// asked, so that twice as many take four times as long.
+    pub const WORKLOADS_MAX: usize = 20_000;
+
+    /// Rehearses what is left of a plan after what `evidence` holds.
+    ///
+    /// # Errors
+    /// The procedure's, when the plan does not fit the drive.
+    pub fn plan(procedure: &dyn Procedure, evidence: &Evidence) -> Result<Self, String> {
+        Self::with_rates(procedure, evidence, &|_| 1.0)
+    }
+
+    /// The same on a drive that takes so many times as long for the I/Os of a workload.
+    ///
+    /// # Errors
+    /// The procedure's, when the plan does not fit the drive.
+    pub fn with_rates(
+        procedure: &dyn Procedure,
+        evidence: &Evidence,
+        times_as_long: &dyn Fn(&Workload) -> f64,
+    ) -> Result<Self, String> {
+        let mut evidence = evidence.clone();
+        let (first, first_sight, before) =
+            (evidence.segments.len(), evidence.observations.len(), evidence.steps());
+        let rotates = evidence.identity.rotates();
+        let mut is_finite = false;
+        while evidence.steps() - before < Self::WORKLOADS_MAX {
+            match procedure.next(&evidence)? {
+                Step::Run(workload) => {
+                    workload.check(&evidence.geometry)?;
+                    let started_at = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
+                    evidence.segments.push(assumed_segment(
+                        &workload,
+                        started_at,
+                        rotates,
+                        times_as_long(&workload),
+                    ));
+                }
+                Step::Probe(probe) => {
+                    evidence.observations.push(unknown_observation(probe, evidence.segments.len()))
+                }
+                Step::Done => {
+                    is_finite = true;
+                    break;
+                }
+            }
+        }
+        let mut dry_run = Self {
+            workloads: Vec::new(),
+            probes: Vec::new(),
+            planned_steps: history(&evidence.segments[first..], &evidence.observations[first_sight..], first)
+                .collect(),
+            bytes_written: 0,
+            bytes_moved: 0,
+            elapsed: Nanos::ZERO,
+            is_finite,
+        };
+        for Observation { probe, .. } in evidence.observations.drain(first_sight..) {
+            dry_run.bytes_written = dry_run.bytes_written.saturating_add(probe.bytes_written());
+            dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(probe.bytes_written());
+            dry_run.elapsed = Nanos(dry_run.elapsed.0.saturating_add(probe_elapsed(&probe).0));
+            dry_run.probes.push(probe);
+        }
+        for segment in evidence.segments.drain(first..) {
+            dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(segment.total().bytes);
+            if segment.workload.reaches_drive() {
+                dry_run.bytes_written = dry_run.bytes_written.saturating_add(segment.bytes(Op::Write));
+            }
+            dry_run.elapsed = Nanos(dry_run.elapsed.0.saturating_add(segment.elapsed().0));
+            dry_run.workloads.push(segment.workload);
+        }
+        Ok(dry_run)
+    }
+
+    /// How much would be done: workloads and looks.
+    pub fn steps(&self) -> usize {
+        self.workloads.len() + self.probes.len()
+    }
+}
+
+/// Workloads and looks in the order in which they came to be; `before` workloads were run before the first of them.
+fn history<'a>(
+    segments: &'a [Segment],
+    observations: &'a [Observation],
+    before: usize,
+) -> impl Iterator<Item = Step> + 'a {
+    let mut observations = observations.iter().peekable();
+    (0..=segments.len()).flat_map(move |index| {
+        let mut steps = Vec::new();
+        while let Some(observation) = observations.next_if(|observation| observation.after <= before + index)
+        {
+            steps.push(Step::Probe(observation.probe.clone()));
+        }
+        steps.extend(segments.get(index).map(|segment| Step::Run(segment.workload.clone())));
+        steps
+    })
+}
+
+/// What a look takes on the assumed drive.
+pub fn probe_elapsed(probe: &Probe) -> Nanos {
+    Nanos(probe.waits().0.saturating_add((probe.bytes_written() as f64 / BYTES_PER_S * 1e9) as u64))
+}
+
+/// What a workload takes on the assumed drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expectation {
+    /// Until it has issued all its I/Os, or moved all its bytes; nothing where only its time ends it.
+    pub work: Option<Nanos>,
+    /// Until its time is over, if it has one.
+    pub time: Option<Nanos>,
+    /// Whether it goes at a pace of its own rather than that of the drive.
+    pub is_paced: bool,
+}
+
+/// What to expect of a workload on a drive that rotates, or one that does not.
+pub fn expected(workload: &Workload, rotates: bool) -> Expectation {
+    let time = workload.until.elapsed;
+    if let Some(replay_spec) = &workload.replay_spec {
+        return Expectation { work: Some(recording_elapsed(replay_spec)), time, is_paced: false };
+    }
+    if workload.streams.is_empty() {
+        return Expectation { work: None, time: Some(time.unwrap_or_default()), is_paced: true };
+    }
+    let cost = Cost::for_workload(workload, rotates);
+    let ios = cost.ios_of_work(workload);
+    let work = ios.is_finite().then_some(Nanos((ios * cost.each_ns) as u64));
+    Expectation { work, time, is_paced: cost.is_paced }
+}
+
+/// What an I/O of a workload comes to on the assumed drive.
+struct Cost {
+    mean_bytes: f64,
+    each_ns: f64,
+    is_paced: bool,
+}
+
+impl Cost {
+    fn for_workload(workload: &Workload, rotates: bool) -> Self {
+        let shares = workload.stream_shares();
+        let parts = || workload.streams.iter().zip(&shares);
+        let mean_bytes: f64 = parts().map(|(stream, share)| share * stream.size.mean()).sum();
+        let moved = parts().filter(|(stream, _)| stream.op != Mix::Only(Op::Trim));
+        let moved_ns =
+            moved.map(|(stream, share)| share * stream.size.mean()).sum::<f64>() / BYTES_PER_S * 1e9;
+        let depth = f64::from(workload.lanes) * f64::from(workload.depth().max(1));
+        let seeks = rotates
+            && workload.streams.iter().any(|stream| !matches!(stream.pattern, AccessPattern::Sequential(_)));
+        let access_ns = match seeks {
+            true => ACCESS_ROTATING_NS / (1.0 + GAIN_PER_DOUBLING * depth.log2()),
+            false => ACCESS_NS / depth,
+        };
+        let drive_ns = moved_ns.max(access_ns);
+        let pace_ns = pace_ns(workload);
+        Self { mean_bytes, each_ns: drive_ns.max(pace_ns), is_paced: pace_ns > drive_ns }
+    }
+
+    fn ios_of_work(&self, workload: &Workload) -> f64 {
+        let by_bytes =
+            workload.until.bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / self.mean_bytes.max(1.0));
+        by_bytes.min(workload.until.ops.map_or(f64::INFINITY, |ops| ops as f64))
+    }
+}
+
+/// The time that a recording's pace, its bytes and its accesses take at least.
+fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
+    let TraceTotals { ios, read_bytes, written_bytes, elapsed, .. } = replay_spec.expected;
+    let moved_ns = (read_bytes + written_bytes) as f64 / BYTES_PER_S * 1e9;
+    let access_ns = ios as f64 * ACCESS_NS / f64::from(replay_spec.depth.max(1));
+    elapsed.max(Nanos(moved_ns.max(access_ns) as u64))
+}
+
+/// A look that was not taken: nobody knows what it would have found.
+fn unknown_observation(probe: Probe, after: usize) -> Observation {
+    Observation {
+        probe,
+        result: ProbeResult::Unknown("this is a rehearsal".to_owned()),
+        after,
+        started_at: Nanos::ZERO,
+        ended_at: Nanos::ZERO,
+        after_interruption: false,
+        accounting: None,
+    }
+}
+
+/// What a workload comes to on the assumed drive, or one that takes so many times as long. Latencies are left out.
+fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_as_long: f64) -> Segment {
+    if let Some(replay_spec) = &workload.replay_spec {
+        return assumed_replay(workload, replay_spec, started_at);
+    }
+    let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
+    let until = workload.until;
+    let shares = workload.stream_shares();
+    let parts = || workload.streams.iter().zip(&shares);
+    let mut cost = Cost::for_workload(workload, rotates);
+    if !cost.is_paced {
+        cost.each_ns *= times_as_long;
+    }
+    let by_time = until.elapsed.map_or(f64::INFINITY, |span| span.0 as f64 / cost.each_ns);
+    let ios = by_time.min(cost.ios_of_work(workload));
+    let elapsed = if workload.streams.is_empty() {
+        until.elapsed.unwrap_or_default()
+    } else {
+        Nanos((ios * cost.each_ns) as u64)
+    };
+    (segment.started_at, segment.ended_at) = (started_at, Nanos(started_at.0.saturating_add(elapsed.0)));
+    for (index, (stream, of_stream)) in parts().enumerate() {
+        for (op, share) in stream.op.shares() {
+            let mut tally = Tally::new(index as u16, op);
+            tally.ios = (ios * of_stream * share) as u64;
+            tally.bytes = (ios * of_stream * share * stream.size.mean()) as u64;
+            segment.tallies.push(tally);
+        }
+    }
+    segment
+}
+
+/// What its plan expects of a recording, in the time that its pace, its bytes and its accesses take at least.
+fn assumed_replay(workload: &Workload, replay_spec: &ReplaySpec, started_at: Nanos) -> Segment {
+    let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
+    let TraceTotals { ios, read_bytes, written_bytes, trims, .. } = replay_spec.expected;
+    let elapsed = recording_elapsed(replay_spec);
+    let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));
+    (segment.started_at, segment.ended_at) = (started_at, Nanos(started_at.0.saturating_add(elapsed.0)));
+    // How its I/Os divide into operations is not said: what counts are the bytes.
+    let tally = |op, ios, bytes| Tally { ios, bytes, ..Tally::new(0, op) };
+    segment
+        .tallies
+        .extend([tally(Op::Read, ios - trims.min(ios), read_bytes), tally(Op::Write, 0, written_bytes)]);
+    segment.tallies.retain(|tally| tally.ios > 0 || tally.bytes > 0);
+    segment
+}
+
+/// Between the departures of an open pace.
+fn pace_ns(workload: &Workload) -> f64 {
+    let turns = workload
+        .streams
+        .iter()
+        .filter(|stream| matches!(stream.arrival, Arrival::Interleaved { .. }))
+        .count() as f64;
+    let rates = workload.streams.iter().map(|stream| match stream.arrival {
+        Arrival::Closed { .. } | Arrival::Interleaved { per_second: None, .. } => f64::INFINITY,
+        Arrival::Open { per_second, .. } => per_second,
+        Arrival::Interleaved { per_second: Some(together), .. } => together / turns,
+    });
+    1e9 / (rates.sum::<f64>() * f64::from(workload.lanes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::{Identity, Kind};
+    use crate::plan::Plan;
+    use crate::procedure::{Descriptor, Layout, PastStep};
+    use crate::target::{Clock, Geometry};
+    use crate::trim::ReadBack;
+    use crate::until::Until;
+    use crate::verdict::Findings;
+
+    /// Runs one workload again and again until it has written enough.
+    struct RepeatProcedure {
+        workload: Workload,
+        bytes: u64,
+    }
+
+    static DESCRIPTOR: Descriptor = Descriptor { name: "again", question: "", writes: "", manual: "" };
+
+    impl Procedure for RepeatProcedure {
+        fn descriptor(&self) -> &'static Descriptor {
+            &DESCRIPTOR
+        }
+
+        fn layout(&self) -> Layout {
+            Layout { files: 1, file_bytes: 1 }
+        }
+
+        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+            let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+            Ok(if written >= self.bytes { Step::Done } else { Step::Run(self.workload.clone()) })
+        }
+
+        fn judge(&self, _: &Evidence) -> Findings {
+            Findings::default()
+        }
+    }
+
+    fn evidence() -> Evidence {
+        Evidence::new(
+            Plan { schema: 1, procedure: "again".into(), target: None, seed: 0, options: toml::Table::new() },
+            Identity {
+                name: "nothing".into(),
+                kind: Kind::Nop,
+                model: None,
+                engine: "nop".into(),
+                capacity_bytes: 1 << 30,
+                block_bytes: 512,
+                facts: Vec::new(),
+                caveats: Vec::new(),
+                accounting: None,
+            },
+            Geometry {
+                capacity: 1 << 30,
+                block: 512,
+                boundary: None,
+                writable: true,
+                trims: true,
+                carries_data: false,
+                clock: Clock::Virtual,
+            },
+        )
+    }
+
+    fn again(op: &str, until: Until, bytes: u64) -> RepeatProcedure {
+        let stream =
+            format!("op = '{op}'\nsize = '1MiB'\npattern.sequential = 'whole'\narrival.closed.depth = 1");
+        let streams = vec![toml::from_str(&stream).unwrap()];
+        RepeatProcedure { workload: Workload::new("w", until, streams), bytes }
+    }
+
+    #[test]
+    fn bounds_decide_what_is_moved_and_how_long_it_takes() {
+        let by_bytes =
+            DryRun::plan(&again("write", Until::bytes(500 << 20), 1000 << 20), &evidence()).unwrap();
+        assert_eq!(
+            (by_bytes.workloads.len(), by_bytes.bytes_written, by_bytes.is_finite),
+            (2, 1000 << 20, true)
+        );
+        assert!((by_bytes.elapsed.as_secs_f64() - 2.097).abs() < 0.01, "{}", by_bytes.elapsed);
+        let by_time =
+            DryRun::plan(&again("mix:50", Until::elapsed(Nanos::from_secs(10)), 1), &evidence()).unwrap();
+        assert_eq!((by_time.workloads.len(), by_time.elapsed), (1, Nanos::from_secs(10)));
+        assert!((by_time.bytes_moved as f64 / 5e9 - 1.0).abs() < 0.01, "{}", by_time.bytes_moved);
+        assert!((by_time.bytes_written as f64 / 2.5e9 - 1.0).abs() < 0.01, "{}", by_time.bytes_written);
+    }
+
+    #[test]
+    fn what_was_measured_counts_and_is_not_run_again() {
+        let procedure = again("write", Until::bytes(500 << 20), 1000 << 20);
+        let mut evidence = evidence();
+        evidence.segments.push(assumed_segment(&procedure.workload, Nanos::ZERO, false, 1.0));
+        assert_eq!(DryRun::plan(&procedure, &evidence).unwrap().workloads.len(), 1);
+    }
+
+    /// Reads back before and after one workload.
+    struct Looks(RepeatProcedure);
+
+    impl Procedure for Looks {
+        fn descriptor(&self) -> &'static Descriptor {
+            &DESCRIPTOR
+        }
+
+        fn layout(&self) -> Layout {
+            self.0.layout()
+        }
+
+        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+            if evidence.observations.len() <= evidence.segments.len() && evidence.observations.len() < 2 {
+                let wait = Nanos::from_secs(3);
+                return Ok(Step::Probe(Probe::TrimReadBack(ReadBack {
+                    seed: 0,
+                    bytes: 1 << 20,
+                    wait,
+                    probes: 0,
+                    raw: true,
+                })));
+            }
+            self.0.next(evidence)
+        }
+
+        fn judge(&self, _: &Evidence) -> Findings {
+            Findings::default()
+        }
+    }
+
+    #[test]
+    fn a_dry_run_counts_what_probes_write_and_wait() {
+        let probes = Looks(again("write", Until::bytes(4 << 20), 4 << 20));
+        let dry_run = DryRun::plan(&probes, &evidence()).unwrap();
+        assert_eq!((dry_run.workloads.len(), dry_run.probes.len(), dry_run.steps()), (1, 2, 3));
+        assert_eq!((dry_run.bytes_written, dry_run.is_finite), (8 << 20, true));
+        assert!(dry_run.elapsed >= Nanos::from_secs(6), "{}", dry_run.elapsed);
+        let mut evidence = evidence();
+        evidence.observations.push(unknown_observation(dry_run.probes[0].clone(), 0));
+        let rest = DryRun::plan(&probes, &evidence).unwrap();
+        assert_eq!((rest.workloads.len(), rest.probes.len()), (1, 1), "what was seen is not looked at again");
+        evidence.segments.push(assumed_segment(&probes.0.workload, Nanos::ZERO, false, 1.0));
+        evidence.observations.push(unknown_observation(dry_run.probes[1].clone(), 1));
+        let order: Vec<bool> =
+            evidence.history().map(|history| matches!(history, PastStep::Observation(_))).collect();
+        assert_eq!(order, [true, false, true]);
+    }
+
+    #[test]
+    fn an_endless_plan_is_seen_to_be_one() {
+        let dry_run = DryRun::plan(&again("read", Until::bytes(1 << 20), 1), &evidence()).unwrap();
+        assert_eq!((dry_run.workloads.len(), dry_run.is_finite), (DryRun::WORKLOADS_MAX, false));
+        assert_eq!(dry_run.bytes_written, 0);
+    }
+}

@@ -1,0 +1,105 @@
+//! What could be done to a drive to bring it back, and what stands against each of it there: known before anything is done.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::Fact;
+
+/// Something that is done to a drive, or advised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActionKind {
+    /// Trimming what is free in mounted file systems.
+    Fstrim,
+    /// Discard of space outside of partitions.
+    DiscardFree,
+    /// Rewriting what is there, in place.
+    Refresh,
+    /// Filling free space of a file system.
+    OverwriteFree,
+    /// Discard of a whole device or partition.
+    Discard,
+    /// Writing all of it.
+    Overwrite,
+    /// Format NVM with an erase.
+    NvmeFormat,
+    /// NVMe's Sanitize.
+    NvmeSanitize,
+    /// SECURITY ERASE UNIT.
+    AtaSecureErase,
+    /// ATA's Sanitize.
+    AtaSanitize,
+}
+
+impl ActionKind {
+    /// All of them, the gentlest first.
+    pub const ALL: [Self; 10] = [
+        Self::Fstrim,
+        Self::DiscardFree,
+        Self::Refresh,
+        Self::OverwriteFree,
+        Self::Discard,
+        Self::Overwrite,
+        Self::NvmeFormat,
+        Self::NvmeSanitize,
+        Self::AtaSecureErase,
+        Self::AtaSanitize,
+    ];
+
+    /// Whether the drive itself erases: such a command can not be ended, and what goes wrong in it may cost the drive.
+    pub fn is_drive_command(self) -> bool {
+        matches!(self, Self::NvmeFormat | Self::NvmeSanitize | Self::AtaSecureErase | Self::AtaSanitize)
+    }
+
+    /// Whether everything on the device is lost by it.
+    pub fn destroys(self) -> bool {
+        self.is_drive_command() || matches!(self, Self::Discard | Self::Overwrite)
+    }
+}
+
+/// What is known beforehand.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Feasibility {
+    /// What forbids something, or has to be known first.
+    pub objections: Vec<Objection>,
+    /// What the drive could do by itself and is never asked to, with what to type.
+    pub manual_steps: Vec<ManualStep>,
+    /// Bytes of the disk below a folder that no partition covers and that could be discarded; never asked of what is no folder.
+    pub unused_bytes: Fact<u64>,
+}
+
+impl Feasibility {
+    /// What forbids it, if anything does.
+    pub fn objection_to(&self, action: ActionKind) -> Option<&Objection> {
+        self.objections_to(action).find(|objection| objection.forbids)
+    }
+
+    /// What has to be known before it.
+    pub fn warnings(&self, action: ActionKind) -> impl Iterator<Item = &Objection> {
+        self.objections_to(action).filter(|objection| !objection.forbids)
+    }
+
+    fn objections_to(&self, action: ActionKind) -> impl Iterator<Item = &Objection> {
+        self.objections.iter().filter(move |objection| objection.action == action)
+    }
+}
+
+/// What speaks against doing something to a drive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Objection {
+    /// Against what.
+    pub action: ActionKind,
+    /// Whether it must not be done, or is only said.
+    pub forbids: bool,
+    /// Why, and what to do: a sentence without a full stop.
+    pub reason: String,
+}
+
+/// A step that is only written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManualStep {
+    /// Which.
+    pub action: ActionKind,
+    /// What to know and to type, line by line. Commands begin with four blanks.
+    pub lines: Vec<String>,
+}

@@ -1,0 +1,158 @@
+//! A cure: what is done to a drive so that it becomes fast again, other than writing over it, and what came of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::trim::DiscardCounters;
+use crate::units::Nanos;
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fix {
+    /// The drive is told of everything that the file system on it has free.
+    TrimFree,
+    /// The disk below is told of everything that none of its partitions covers.
+    DiscardUnused,
+    /// What lies in these pieces is written again where it lies, and stays the same.
+    Refresh {
+        /// They do not overlap, and lie in order.
+        pieces: Vec<AddressRange>,
+    },
+    /// The owner's files that have lain there for 30 days are written again where they lie, and stay the same.
+    RefreshFiles {
+        /// Only those that are read slower than this, in bytes a second.
+        slower_than_bytes_per_s: f64,
+    },
+    /// All of it is given up, so that the drive holds nothing any more.
+    Discard,
+    /// The drive is asked to format itself, so that it holds nothing any more.
+    Format {
+        /// By forgetting its key instead of erasing its flash.
+        crypto: bool,
+    },
+}
+
+impl Fix {
+    /// What a progress bar calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::TrimFree => "telling the drive what is free",
+            Self::DiscardUnused => "telling the drive what no partition covers",
+            Self::Refresh { .. } => "writing again what is there",
+            Self::RefreshFiles { .. } => "writing old files again",
+            Self::Discard => "giving up everything",
+            Self::Format { .. } => "having the drive format itself",
+        }
+    }
+
+    /// Bytes that it writes at most, where that is known beforehand.
+    pub fn bytes_written(&self) -> u64 {
+        match self {
+            Self::Refresh { pieces } => pieces.iter().map(|piece| piece.bytes).sum(),
+            Self::TrimFree
+            | Self::DiscardUnused
+            | Self::RefreshFiles { .. }
+            | Self::Discard
+            | Self::Format { .. } => 0,
+        }
+    }
+}
+
+/// A part of a drive's addresses, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressRange {
+    /// Its first byte.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FixReport {
+    /// Bytes that it was done for: told, given up or written again.
+    pub bytes: u64,
+    /// Bytes that were written to the drive.
+    pub bytes_written: u64,
+    /// What it was not done for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skips: Vec<SkippedRange>,
+    /// How long it took.
+    pub elapsed: Nanos,
+    /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discard_counters: Vec<DiscardCounters>,
+    /// What was read here and there afterwards, where all of it was to be given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_back: Option<ReadBackCounts>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "FixEnd::is_complete")]
+    pub end: FixEnd,
+}
+
+impl FixReport {
+    /// So much more was left out, with what was left for the same reason.
+    pub fn skip(&mut self, bytes: u64, reason: impl Into<String>) {
+        let reason = reason.into();
+        match self.skips.iter_mut().find(|left| left.reason == reason) {
+            Some(left) => left.bytes += bytes,
+            None => self.skips.push(SkippedRange { bytes, reason }),
+        }
+    }
+}
+
+/// How a cure ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FixEnd {
+    /// It came to its end, whatever it has left out.
+    #[default]
+    Complete,
+    /// Somebody asked to stop; it is taken up again when the run goes on.
+    Stopped,
+    /// The drive failed; nothing of the kind is tried again.
+    Failed,
+}
+
+impl FixEnd {
+    fn is_complete(&self) -> bool {
+        *self == Self::Complete
+    }
+}
+
+/// What became of blocks of 4 KiB all over a drive, the first and the last among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadBackCounts {
+    /// Blocks that held data, and hold the same.
+    pub same: u64,
+    /// Blocks that held data, and hold nothing but zeros or ones now.
+    pub blank: u64,
+    /// Blocks that held data, and hold other data now.
+    pub changed: u64,
+    /// Blocks that can not be read now.
+    pub unreadable: u64,
+    /// Blocks that held nothing before, so that they show nothing.
+    pub empty: u64,
+}
+
+/// A part that was left as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedRange {
+    /// How many bytes of the drive or of files.
+    pub bytes: u64,
+    /// A clause without a full stop.
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_for_the_same_reason_is_one_part() {
+        let mut fix_report = FixReport::default();
+        [(5, "a"), (6, "a"), (7, "b")].into_iter().for_each(|(bytes, reason)| fix_report.skip(bytes, reason));
+        let left = |bytes, reason: &str| SkippedRange { bytes, reason: reason.to_owned() };
+        assert_eq!(fix_report.skips, [left(11, "a"), left(7, "b")]);
+    }
+}

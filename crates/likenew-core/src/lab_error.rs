@@ -1,0 +1,78 @@
+//! A failure of the lab: the target can not be measured any further. What a drive answers is an `Outcome` instead.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::io::Op;
+use crate::units::{Nanos, amount};
+
+/// Why a target could not be opened or went away.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The operating system refused something that is not itself a measured I/O.
+    #[error("could not {action}: {source}")]
+    System {
+        /// What was being done, to what: "create the file /mnt/x".
+        action: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// What was asked can not be done on this target, and why.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// The target was there and is not any more.
+    #[error("{} has vanished while it was being measured; what was measured until then is kept", .0.display())]
+    Gone(PathBuf),
+    /// I/Os are in flight that the target does not answer.
+    #[error("{0}")]
+    Hung(Hang),
+    /// A safety check refused; the text says which one and what to do.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// I/Os that a target left without an answer for longer than they are waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hang {
+    /// Name of the target, as its identity has it.
+    pub target: String,
+    /// How long it has answered nothing.
+    pub silent: Nanos,
+    /// Operation, offset and length in bytes of every I/O that is waited for, the oldest first.
+    pub ios: Vec<(Op, u64, u32)>,
+}
+
+impl fmt::Display for Hang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMED_MAX: usize = 4;
+        let named: Vec<String> = self
+            .ios
+            .iter()
+            .take(NAMED_MAX)
+            .map(|(op, offset, length)| match op {
+                Op::Flush => "flush".to_owned(),
+                _ => format!("{op} of {} at offset {offset}", amount(u64::from(*length))),
+            })
+            .collect();
+        let more = match self.ios.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        write!(
+            f,
+            "{} has not answered for {}; waiting for: {}{more}. What was measured until then is kept. Look at the kernel log (dmesg) \
+             for what the drive does",
+            self.target,
+            self.silent,
+            named.join(", ")
+        )
+    }
+}
+
+impl LabError {
+    /// Wraps the system's answer with what was being done.
+    pub fn system(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::System { action, source }
+    }
+}

@@ -1,0 +1,155 @@
+//! A look: something that is found out about a drive otherwise than by timing I/O, and what was found.
+//!
+//! A procedure asks for a look as it asks for a workload, the drive answers, and the answer is kept as a [`Observation`], so that it can be
+//! judged again without the drive. "Unknown" is an answer, with the reason in it; only a failure of the lab is a `LabError`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::drive::FlashCounters;
+use crate::extents::ExtentMap;
+use crate::facts::Facts;
+use crate::feasibility::Feasibility;
+use crate::fix::{Fix, FixReport};
+use crate::old_files::{OLD_SEARCH, OldFiles};
+use crate::trim::{ReadBack, ReadBackResult, TrimCapabilities, TrimPath, TrimReport};
+use crate::units::Nanos;
+
+/// How long [`Probe::Facts`] watches what others do to the drive.
+pub const FACTS_WAIT: Nanos = Nanos::from_millis(200);
+
+/// What is to be found out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Probe {
+    /// What the system and the drive say of the whole way from the folder to the medium.
+    Facts,
+    /// Which of the owner's files have lain there for long; workloads may read [them](crate::workload::Workload::old_files) afterwards.
+    OldFiles,
+    /// Where the file system has put what is addressed.
+    Extents,
+    /// Which layers lie between the addresses and the medium, and which of them let TRIM pass.
+    TrimPath,
+    /// What the drive itself says it does with TRIM.
+    TrimClaims,
+    /// What is read where something was written and given up again.
+    TrimReadBack(ReadBack),
+    /// Gives up a range of addresses, so that the drive learns of it before this ends, as far as anything tells it.
+    Release {
+        /// First byte.
+        offset: u64,
+        /// Bytes; of a folder, whole files.
+        bytes: u64,
+        /// How long a file system that sends TRIM by itself is waited for.
+        wait: Nanos,
+    },
+    /// What could be done to bring it back, and what stands against that.
+    Feasibility,
+    /// Brings it back, as far as this does.
+    Fix(Fix),
+}
+
+impl Probe {
+    /// What a progress bar calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Facts => "collecting facts",
+            Self::OldFiles => "looking for old files",
+            Self::Extents => "looking where the files lie",
+            Self::TrimPath => "looking at the layers",
+            Self::TrimClaims => "asking the drive",
+            Self::TrimReadBack(_) => "reading back what was given up",
+            Self::Release { .. } => "giving up what was written",
+            Self::Feasibility => "looking at what could be done",
+            Self::Fix(fix) => fix.name(),
+        }
+    }
+
+    /// Whether it changes what the drive holds.
+    pub fn writes(&self) -> bool {
+        matches!(self, Self::TrimReadBack(_) | Self::Release { .. } | Self::Fix(_))
+    }
+
+    /// Bytes that it writes.
+    pub fn bytes_written(&self) -> u64 {
+        match self {
+            Self::TrimReadBack(read_back) => read_back.bytes_written(),
+            Self::Fix(fix) => fix.bytes_written(),
+            Self::Facts
+            | Self::OldFiles
+            | Self::Extents
+            | Self::TrimPath
+            | Self::TrimClaims
+            | Self::Release { .. }
+            | Self::Feasibility => 0,
+        }
+    }
+
+    /// How long it may have to wait.
+    pub fn waits(&self) -> Nanos {
+        match self {
+            Self::TrimReadBack(read_back) => read_back.wait,
+            Self::Release { wait, .. } => *wait,
+            Self::Facts | Self::Feasibility => FACTS_WAIT,
+            Self::OldFiles => OLD_SEARCH,
+            Self::Extents | Self::TrimPath | Self::TrimClaims | Self::Fix(_) => Nanos::ZERO,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeResult {
+    /// Nothing, and why: a sentence without a full stop that says what would help, where something would.
+    Unknown(String),
+    /// Of [`Probe::Facts`].
+    Facts(Box<Facts>),
+    /// Of [`Probe::OldFiles`].
+    OldFiles(OldFiles),
+    /// Of [`Probe::Extents`].
+    Extents(ExtentMap),
+    /// Of [`Probe::TrimPath`].
+    TrimPath(TrimPath),
+    /// Of [`Probe::TrimClaims`].
+    TrimClaims(TrimCapabilities),
+    /// Of [`Probe::TrimReadBack`].
+    TrimReadBack(Box<ReadBackResult>),
+    /// Of [`Probe::Release`].
+    Released(TrimReport),
+    /// Of [`Probe::Feasibility`].
+    Feasibility(Feasibility),
+    /// Of [`Probe::Fix`].
+    FixReport(FixReport),
+}
+
+/// One look, and what it came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// What was asked.
+    pub probe: Probe,
+    /// What was found.
+    pub result: ProbeResult,
+    /// So many workloads had been run before it.
+    pub after: usize,
+    /// When it began on the drive's clock.
+    pub started_at: Nanos,
+    /// When it ended on the drive's clock.
+    pub ended_at: Nanos,
+    /// Whether the run was interrupted before this and went on with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_interruption: bool,
+    /// A simulated drive's own books after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<FlashCounters>,
+}
+
+impl Observation {
+    /// Bytes that were written for it.
+    pub fn bytes_written(&self) -> u64 {
+        match &self.result {
+            ProbeResult::TrimReadBack(result) => result.bytes_written,
+            ProbeResult::FixReport(fix_report) => fix_report.bytes_written,
+            _ => 0,
+        }
+    }
+}

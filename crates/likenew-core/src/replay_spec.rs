@@ -1,0 +1,290 @@
+//! I/Os out of a recording: what is replayed, when each leaves, and where it goes on the target.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::io::DataClass;
+use crate::region::Region;
+use crate::serde_as_text;
+use crate::target::Geometry;
+use crate::units::{Nanos, duration_text, size_text};
+
+/// A recording, and how it is carried out. It stands in a workload in the place of streams.
+///
+/// The recording itself is a file that whoever runs the workload opens; this says which, so that another file is noticed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaySpec {
+    /// Its file, as the user names it.
+    pub trace: String,
+    /// Its format, where the file does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Which of its volumes, where it holds several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// Digest of its bytes.
+    pub digest: String,
+    /// When the I/Os leave.
+    pub timing: ReplayTiming,
+    /// I/Os in flight at most.
+    pub depth: u32,
+    /// Longer reads and writes are split, and count as one still.
+    #[serde(with = "size_text")]
+    pub length_max: u64,
+    /// Addresses of the target that it may use.
+    pub region: Region,
+    /// Which of them stand for which of the recorded drive's.
+    pub fit: Fit,
+    /// Bytes of addresses of the recorded drive: what it held, or the end of what was touched.
+    #[serde(with = "size_text")]
+    pub extent: u64,
+    /// Only reads are carried out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_only: bool,
+    /// What the written bytes are like; a recording does not know.
+    pub data: DataClass,
+    /// Whose I/Os are told apart: the streams of its samples are 0 for all others, and 1, 2 … in this order.
+    #[serde(default)]
+    pub applications: Vec<String>,
+    /// What it comes to, for whoever wants to know beforehand.
+    pub expected: TraceTotals,
+}
+
+/// What a recording comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceTotals {
+    /// I/Os that are carried out.
+    pub ios: u64,
+    /// Bytes that they read.
+    pub read_bytes: u64,
+    /// Bytes that they write.
+    pub written_bytes: u64,
+    /// I/Os among them that discard.
+    pub trims: u64,
+    /// How long the pace takes at least.
+    #[serde(with = "duration_text")]
+    pub elapsed: Nanos,
+}
+
+/// When the I/Os of a recording leave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum ReplayTiming {
+    /// Not the I/Os, but everything they touch: each block of it is written once, in order of addresses.
+    Prepare,
+    /// In their order, each as soon as fewer than `depth` are in flight. Latency counts from when it left.
+    Fast,
+    /// When they left in the recording, whatever the drive does; latency counts from then.
+    Timed(ReplayClock),
+    /// Once what had ended before them in the recording has ended here, and as long after it as there. Where no end is
+    /// known (see [`ReplayClock::closed`]): as long after the one before them as there, but not before it has ended.
+    Dependent(ReplayClock),
+}
+
+/// How recorded time becomes the target's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayClock {
+    /// Recorded time over the target's: 2 replays a day in half a day.
+    pub speed: f64,
+    /// Times in which nothing was in flight are cut to this.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub idle_max: Option<Nanos>,
+    /// The recording says of no I/O when it ended, so each application is taken to have done one after the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+}
+
+impl ReplayTiming {
+    /// Whether I/Os leave at times that follow from the recording's.
+    pub fn clock(&self) -> Option<&ReplayClock> {
+        match self {
+            Self::Timed(clock) | Self::Dependent(clock) => Some(clock),
+            Self::Prepare | Self::Fast => None,
+        }
+    }
+}
+
+/// How the addresses of the recorded drive become addresses of the target's region. Whatever fits, neighbours stay neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fit {
+    /// As they are; beyond the end of the region they begin anew at its start.
+    #[default]
+    Modulo,
+    /// In proportion: what lay in the middle lies in the middle. Each [`Fit::ZONE`] stays in one piece, so that where the
+    /// region is smaller, zones overlap.
+    Scale,
+}
+
+impl Fit {
+    /// Bytes that a scaled replay keeps in one piece: longer than any sequential I/O, short beside a drive.
+    pub const ZONE: u64 = 64 << 20;
+}
+
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Modulo => "modulo",
+            Self::Scale => "scale",
+        })
+    }
+}
+
+impl FromStr for Fit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "modulo" => Ok(Self::Modulo),
+            "scale" => Ok(Self::Scale),
+            other => Err(format!("\"{other}\" is no way to fit addresses: write modulo or scale")),
+        }
+    }
+}
+
+serde_as_text!(Fit);
+
+impl ReplaySpec {
+    /// More applications than these are not told apart: each takes the memory of its latencies.
+    pub const APPLICATIONS_MAX: usize = 32;
+    /// I/Os are split into pieces that are no longer than this.
+    pub const LENGTH_MAX: u64 = 16 << 20;
+
+    /// Streams that its samples have.
+    pub fn streams(&self) -> usize {
+        1 + self.applications.len()
+    }
+
+    /// Whether it changes what the target holds.
+    pub fn writes(&self) -> bool {
+        self.timing == ReplayTiming::Prepare || !self.reads_only
+    }
+
+    /// Whether it can run on a drive of this geometry.
+    ///
+    /// # Errors
+    /// A sentence: what does not fit, and what would.
+    pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), String> {
+        if self.writes() && !geometry.writable {
+            return Err(
+                "its writes would change what this target holds, and it may only be read: replay reads only"
+                    .into(),
+            );
+        }
+        let range = self.region.resolve(geometry.capacity, geometry.block)?;
+        let (length, block) = (self.length_max, u64::from(geometry.block));
+        if !(block..=Self::LENGTH_MAX).contains(&length) || !length.is_multiple_of(block) {
+            return Err(format!("length_max = {length} bytes is no multiple of {block} in {block}..16MiB"));
+        }
+        if range.end - range.start < length {
+            return Err(format!("its region of {} bytes holds no I/O of {length}", range.end - range.start));
+        }
+        if let Some(clock) = self.timing.clock()
+            && !(clock.speed >= 1e-3 && clock.speed <= 1e6)
+        {
+            return Err(format!("speed = {} is not in 0.001..1000000", clock.speed));
+        }
+        if matches!(self.data, DataClass::Stamped(_)) {
+            return Err("a recording is written over and over, so its data is never stamped".into());
+        }
+        if self.applications.len() > Self::APPLICATIONS_MAX {
+            let (count, most) = (self.applications.len(), Self::APPLICATIONS_MAX);
+            return Err(format!("{count} applications are more than the {most} that are told apart"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Clock;
+    use crate::until::Until;
+    use crate::workload::Workload;
+
+    fn replay_spec() -> ReplaySpec {
+        ReplaySpec {
+            trace: "day.csv".into(),
+            format: None,
+            volume: None,
+            digest: "d".into(),
+            timing: ReplayTiming::Dependent(ReplayClock {
+                speed: 1.0,
+                idle_max: Some(Nanos::from_millis(100)),
+                closed: false,
+            }),
+            depth: 64,
+            length_max: 1 << 20,
+            region: Region::WHOLE,
+            fit: Fit::Modulo,
+            extent: 1 << 40,
+            reads_only: false,
+            data: DataClass::Random,
+            applications: vec!["make".into()],
+            expected: TraceTotals { ios: 7, elapsed: Nanos::from_secs(3), ..TraceTotals::default() },
+        }
+    }
+
+    fn workload(replay_spec: ReplaySpec) -> Workload {
+        Workload {
+            replay_spec: Some(Box::new(replay_spec)),
+            ..Workload::new("day", Until::default(), Vec::new())
+        }
+    }
+
+    const GEOMETRY: Geometry = Geometry {
+        capacity: 1 << 30,
+        block: 4096,
+        boundary: None,
+        writable: true,
+        trims: true,
+        carries_data: false,
+        clock: Clock::Wall,
+    };
+
+    #[test]
+    fn a_recorded_workload_ends_with_its_recording_and_reads_back() {
+        for timing in [ReplayTiming::Prepare, ReplayTiming::Fast, replay_spec().timing] {
+            let workload = workload(ReplaySpec { timing, ..replay_spec() });
+            assert_eq!(workload.check(&GEOMETRY), Ok(()));
+            assert_eq!((workload.stream_count(), workload.depth(), workload.length_max()), (2, 64, 1 << 20));
+            let text = toml::to_string(&workload).unwrap();
+            assert_eq!(toml::from_str::<Workload>(&text).unwrap(), workload, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let case = |change: &dyn Fn(&mut ReplaySpec), word: &str| {
+            let mut replay_spec = replay_spec();
+            change(&mut replay_spec);
+            let error = workload(replay_spec).check(&GEOMETRY).unwrap_err();
+            assert!(error.contains(word) && error.contains("\"day\""), "{error}");
+        };
+        let speed = |speed| ReplayTiming::Timed(ReplayClock { speed, idle_max: None, closed: false });
+        case(&|r| r.timing = speed(0.0), "speed = 0");
+        case(&|r| r.timing = speed(f64::NAN), "speed = NaN");
+        case(&|r| r.depth = 0, "at least 1");
+        case(&|r| r.depth = 5000, "in flight");
+        case(&|r| r.length_max = 512, "no multiple");
+        case(&|r| r.length_max = 32 << 20, "no multiple");
+        case(&|r| r.region = "0..64KiB".parse().unwrap(), "holds no I/O");
+        case(&|r| r.region = "0..2GiB".parse().unwrap(), "beyond");
+        case(&|r| r.applications = vec![String::new(); 40], "told apart");
+    }
+
+    #[test]
+    fn a_target_that_may_only_be_read_gets_reads_only() {
+        let geometry = Geometry { writable: false, ..GEOMETRY };
+        let reads = ReplaySpec { reads_only: true, ..replay_spec() };
+        assert!(workload(replay_spec()).check(&geometry).unwrap_err().contains("reads only"));
+        assert_eq!(workload(reads.clone()).check(&geometry), Ok(()));
+        assert!(!workload(reads.clone()).writes());
+        let prepares = ReplaySpec { timing: ReplayTiming::Prepare, ..reads };
+        assert!(workload(prepares).check(&geometry).unwrap_err().contains("only be read"));
+    }
+}

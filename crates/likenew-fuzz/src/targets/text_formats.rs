@@ -1,0 +1,176 @@
+//! What people write: sizes, settings, plans, files of drives and applications; and what fio and we write for programs.
+
+use likenew_core::io::DataClass;
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
+use likenew_core::region::Region;
+use likenew_core::size::Size;
+use likenew_core::units::{amount, exact_duration, exact_size, parse_duration, parse_size};
+use likenew_procedures::all::{DESCRIPTORS, from_plan};
+use likenew_procedures::apps::application::Application;
+use likenew_procedures::check::RatedMetric;
+use likenew_procedures::endure::extent::Extent;
+use likenew_procedures::precision_goal::PrecisionGoal;
+use likenew_report::document::Document;
+use likenew_report::labelled_document::label_all;
+use likenew_report::terminal::{self, Terminal};
+use likenew_sim::Spec;
+use likenew_sim::model::Model;
+use likenew_watch::findings::Log;
+use likenew_watch::line::Line;
+
+use super::{files, text, texts};
+use crate::Target;
+
+pub(super) fn targets() -> Vec<Target> {
+    vec![
+        Target { name: "spellings", seeds: texts(&SPELLINGS), check: spellings },
+        Target { name: "drive settings", seeds: texts(&SPECS), check: spec },
+        Target { name: "drive files", seeds: files("catalog", ".toml"), check: drive_file },
+        Target { name: "application files", seeds: files("apps", ".toml"), check: application },
+        Target { name: "plans", seeds: plans(), check: plan },
+        Target { name: "fio results", seeds: fio_results(), check: fio_result },
+        Target { name: "report documents", seeds: files("schema/examples", ".json"), check: document },
+        Target { name: "watch logs", seeds: texts(&[WATCH]), check: watch },
+    ]
+}
+
+const SPELLINGS: [&str; 20] = [
+    "4k",
+    "1.5GiB",
+    "1MB",
+    "500ms",
+    "2min",
+    "90d",
+    "mix:70",
+    "0..64MiB",
+    "4k:3,64k:1",
+    "random",
+    "0.5",
+    "stamped:7",
+    "read=550MB/s",
+    "sustained_write=3.5GB/s",
+    "random_read_qd32=95000",
+    "whole",
+    "12.5%",
+    "5%",
+    "read",
+    "4.5MB",
+];
+
+fn spellings(parts: &[Vec<u8>]) -> bool {
+    let Some(text) = text(parts) else { return false };
+    let size = parse_size(text).inspect(|bytes| assert_eq!(parse_size(&exact_size(*bytes)), Ok(*bytes)));
+    let span =
+        parse_duration(text).inspect(|span| assert_eq!(parse_duration(&exact_duration(*span)), Ok(*span)));
+    let _ = (size.clone().map(amount), span.clone().map(|span| span.to_string()));
+    let region = text.parse::<Region>().map(|region| region.resolve(1 << 40, 4096));
+    size.is_ok()
+        || span.is_ok()
+        || region.is_ok()
+        || text.parse::<Mix>().is_ok()
+        || text.parse::<Size>().is_ok()
+        || text.parse::<DataClass>().is_ok()
+        || text.parse::<PrecisionGoal>().is_ok()
+        || text.parse::<RatedMetric>().is_ok_and(|rated| rated.per_s > 0.0)
+        || text.parse::<Extent>().is_ok()
+}
+
+const SPECS: [&str; 8] = [
+    "sim:tiny-flash",
+    "sim:tiny-flash?state=used&fill=0.8&trim=off",
+    "sim:tiny-flash?state=used&fill=0.5&deleted=0.4",
+    "sim:intel-x25-m-80gb?throttle=0.2",
+    "sim:disk-2tb?fill=0.3",
+    "sim:tlc-nvme-1tb?facts=on",
+    "sim:tiny-flash?state=new&trim=off",
+    "sim:cloud-gp2-100gib",
+];
+
+fn spec(parts: &[Vec<u8>]) -> bool {
+    let Some(spec) = text(parts).and_then(|text| Spec::parse(text).ok()) else { return false };
+    let nothing = |_: &std::path::Path| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    spec.explain(nothing).is_ok()
+}
+
+fn drive_file(parts: &[Vec<u8>]) -> bool {
+    let Some(file) = text(parts) else { return false };
+    let Ok(_) = Model::parse("drive.toml", file) else { return false };
+    let read = |_: &std::path::Path| Ok(file.as_bytes().to_vec());
+    Spec::parse("sim:drive.toml?state=new").and_then(|spec| spec.explain(read)).is_ok()
+}
+
+fn application(parts: &[Vec<u8>]) -> bool {
+    let Some(Ok(application)) = text(parts).map(Application::parse) else { return false };
+    let _ = application.bytes();
+    true
+}
+
+const PLANS: [&str; 6] = [
+    "procedure = \"bench\"\nseed = 3\n[options]\npasses = 2\ntime = \"1s\"\nspan = \"64MiB\"\n",
+    "procedure = \"surface\"\n[options]\npoints = 20\n",
+    "procedure = \"sweep\"\ntarget = \"sim:tiny-flash\"\n[options]\nops = [\"read\"]\n",
+    "procedure = \"verify\"\n[options]\nspan = \"64MiB\"\npasses = 1\n",
+    "procedure = \"endure\"\n[options]\n",
+    "procedure = \"run\"\nseed = 1\n[options]\nfile_size = \"8MiB\"\n[[options.workload]]\nname = \"reads\"\nuntil = { ops = 500 }\n\
+     [[options.workload.stream]]\nop = \"mix:70\"\nsize = \"4KiB\"\npattern.random = \"whole\"\narrival.closed.depth = 4\n",
+];
+
+/// Those, and one of every procedure with settings that leave it small.
+fn plans() -> Vec<crate::Input> {
+    let mut plans = texts(&PLANS);
+    for descriptor in DESCRIPTORS {
+        let settings = super::runs::settings(descriptor.name);
+        plans
+            .push(vec![format!("procedure = \"{}\"\n[options]\n{settings}\n", descriptor.name).into_bytes()]);
+    }
+    let refusal = |input: &crate::Input| -> Option<String> {
+        let plan: Plan = toml::from_str(text(input)?).map_err(|error| error.to_string()).ok()?;
+        from_plan(&plan).err().map(|reason| format!("{}: {reason}", plan.procedure))
+    };
+    let refused: Vec<String> = plans.iter().filter_map(refusal).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    plans
+}
+
+/// A plan, its procedure, and what that would run first on a drive of 1 GiB.
+fn plan(parts: &[Vec<u8>]) -> bool {
+    let Some(Ok(plan)) = text(parts).map(toml::from_str::<Plan>) else { return false };
+    let Ok(procedure) = from_plan(&plan) else { return toml::to_string(&plan).is_ok() };
+    super::runs::first_step(&*procedure, plan);
+    true
+}
+
+/// Those of the samples that fio wrote as JSON and that are imported.
+fn fio_results() -> Vec<crate::Input> {
+    let mut all = files("crates/likenew-fio/tests/samples", ".json");
+    all.retain(|input| fio_result(input));
+    assert!(all.len() > 5);
+    all
+}
+
+fn fio_result(parts: &[Vec<u8>]) -> bool {
+    let Some(Ok(import)) = text(parts).map(likenew_fio::import) else { return false };
+    super::runs::summarize(&import.segments);
+    true
+}
+
+fn document(parts: &[Vec<u8>]) -> bool {
+    let Some(Ok(document)) = text(parts).map(Document::from_json) else { return false };
+    let labelled = label_all(vec![document]);
+    let _ = terminal::show(&labelled, &Terminal::default());
+    likenew_report::html::page(&labelled).is_ok()
+}
+
+const WATCH: &str = include_str!("../../corpus/watch.jsonl");
+
+fn watch(parts: &[Vec<u8>]) -> bool {
+    let Some(text) = text(parts) else { return false };
+    let Ok(lines) = text.lines().map(serde_json::from_str::<Line>).collect::<Result<Vec<Line>, _>>() else {
+        return false;
+    };
+    let mut log = Log::default();
+    lines.iter().for_each(|line| log.add(line));
+    let _ = (log.elapsed(), log.findings());
+    true
+}

@@ -1,0 +1,408 @@
+//! Which point to measure next: first a few of every curve, twice, at different moments; then, one at a time, the point at which the models
+//! disagree most; then again what was measured once, and what scatters.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::Kind;
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::interval::Interval;
+use rand::{SeedableRng as _, seq::SliceRandom as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::burst;
+use super::form::{DataPoint, Form, FormFit, Grain};
+use super::measured_region::MeasuredRegion;
+use super::model_options::ModelOptions;
+use super::point::{Curve, Point, PointPattern, VisitName};
+use super::visit::{MeasuredPoint, bytes_moved, measured_points};
+
+/// The longest I/O. A longer request is a run of adjacent I/Os, so many in flight, as a system carries it out.
+const IO_MAX: u64 = 16 << 20;
+const RUN_DEPTH: u32 = 2;
+/// Requests of a visit at most, and of each in flight where there are many.
+const REQUESTS_MAX: u64 = 512;
+const REQUESTS_IN_FLIGHT: u64 = 32;
+/// Requests in sequence that a visit has at least.
+const IN_SEQUENCE_MIN: u64 = 4;
+/// A visit of short requests moves this share of what may be moved, within bounds.
+const VISIT_SHARE: u64 = 512;
+const VISIT_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
+/// Short requests of the first points are so many times as long as the next shorter.
+const FIRST_FACTOR: u64 = 16;
+const FIRST_FACTOR_IN_SEQUENCE: u64 = 4;
+/// A small random request.
+const SMALL: u64 = 4096;
+/// Points of a curve that are chosen one by one, at most, and by how much the models have to disagree there, as a share.
+const SELECTED_MAX: usize = 12;
+const DISAGREEMENT_LEAST: f64 = 0.05;
+/// Forms that explain the points so many times worse than the best are out of the question.
+const WORSE: f64 = 4.0;
+/// A form rests on a point that it predicts worse than this without it, as a natural logarithm.
+const LEVERAGE_MIN: f64 = 0.25;
+/// Nor if it is off by no more than so many times what is known of the point.
+const SCATTERS: f64 = 3.0;
+/// A point that is known less well than this is visited again, so many times at most.
+const SCATTER_LEAST: f64 = 0.05;
+const VISITS: usize = 2;
+const VISITS_MAX: usize = 4;
+/// Windows along the bytes of a visit, which tell its beginning from what follows.
+const WINDOWS: u64 = 256;
+/// The name of what comes before a visit, so many reads or one write; and how many writes have no need of it, as only their second half counts.
+const SETTLE: &str = "settle";
+const SETTLE_READS: u64 = 16;
+const FEW: u64 = 8;
+
+/// The course of one plan on one drive.
+pub(super) struct WorkloadPlan<'a> {
+    options: &'a ModelOptions,
+    evidence: &'a Evidence,
+    region: &'a MeasuredRegion,
+    pub(super) points: Vec<MeasuredPoint>,
+}
+
+impl<'a> WorkloadPlan<'a> {
+    pub(super) fn new(options: &'a ModelOptions, evidence: &'a Evidence, region: &'a MeasuredRegion) -> Self {
+        Self { options, evidence, region, points: measured_points(evidence) }
+    }
+
+    /// The next visit, if there is more to find out and it may be moved.
+    pub(super) fn next(&self) -> Option<Workload> {
+        let ends = (self.evidence.segments.first(), self.evidence.segments.last());
+        if let (Some(first), Some(last)) = ends
+            && last.ended_at.since(first.started_at) >= self.options.time_on(self.evidence)
+        {
+            return None;
+        }
+        let first = self.first_points();
+        let rounds = (0..VISITS)
+            .flat_map(|round| self.shuffle(&first, round).into_iter().map(move |point| (point, round)));
+        let due =
+            |(point, visits): &(Point, usize)| self.visits(point) <= *visits && self.is_affordable(point, 1);
+        let next = rounds.into_iter().find(due).map(|(point, _)| point);
+        let next =
+            next.or_else(|| self.most_discriminating_point(&first)).or_else(|| self.least_certain_point());
+        next.map(|point| self.settle(&point).unwrap_or_else(|| self.workload(point)))
+    }
+
+    /// What has to come before a visit, so that what was done before is not its time: a few reads after a write; one write of its kind before
+    /// writes that are too few to tell.
+    fn settle(&self, point: &Point) -> Option<Workload> {
+        let last = &self.evidence.segments.last()?.workload;
+        if last.name == SETTLE {
+            return None;
+        }
+        let small = self.small();
+        let (place, bytes, until) = if point.op == Op::Read {
+            let place = last.writes().then(|| AccessPattern::Random(Region::bytes(0..self.region())))?;
+            (place, small, Until::ops(SETTLE_READS))
+        } else {
+            let few = self.cost(point) < FEW * point.bytes || point.pattern == PointPattern::Sequential;
+            let bytes = few.then(|| point.bytes.max(self.visit_bytes()).min(self.io_max()))?;
+            let place = match point.pattern {
+                PointPattern::Random => {
+                    AccessPattern::RandomAligned { region: Region::bytes(0..self.region()), align: small }
+                }
+                PointPattern::Aligned | PointPattern::Sequential => {
+                    AccessPattern::Random(Region::bytes(0..self.region()))
+                }
+            };
+            (place, bytes, Until::ops(1))
+        };
+        let stream = Stream::closed(Mix::Only(point.op), bytes as u32, place, 1, self.options.data);
+        let until = Until { elapsed: Some(self.options.visit_on(self.evidence)), ..until };
+        Some(Workload { flush: point.op == Op::Write, ..Workload::new(SETTLE, until, vec![stream]) })
+    }
+
+    fn visits(&self, point: &Point) -> usize {
+        // What was tried and moved nothing counts, so that it is not tried for ever.
+        let names = self
+            .evidence
+            .segments
+            .iter()
+            .filter_map(|segment| segment.workload.name.parse::<VisitName>().ok());
+        names.filter(|name| name.point == *point).count()
+    }
+
+    /// Every curve that is asked for.
+    pub(super) fn curves(&self) -> Vec<Curve> {
+        let ops = [Op::Read, Op::Write]
+            .into_iter()
+            .filter(|op| self.options.includes(*op, self.evidence.geometry.writable));
+        ops.flat_map(|op| [Curve::Random(op), Curve::Sequential(op), Curve::Depth(op)]).collect()
+    }
+
+    /// The block of the drive, the shortest request.
+    pub(super) fn block(&self) -> u64 {
+        self.evidence.geometry.block.into()
+    }
+
+    pub(super) fn grain(&self) -> Grain {
+        Grain { block: self.block(), small: self.small() }
+    }
+
+    /// A small random request: 4 KiB or a block.
+    pub(super) fn small(&self) -> u64 {
+        SMALL.max(self.block())
+    }
+
+    fn region(&self) -> u64 {
+        self.region.region.end
+    }
+
+    /// The longest request that is measured.
+    pub(super) fn longest(&self) -> u64 {
+        let most = self.options.longest.min(self.region() / 4).min(self.options.bytes_on(self.evidence) / 16);
+        power_below(most).max(self.small())
+    }
+
+    fn visit_bytes(&self) -> u64 {
+        let share = self.options.bytes_on(self.evidence) / VISIT_SHARE;
+        power_below(share.clamp(*VISIT_BYTES.start(), *VISIT_BYTES.end())).min(self.longest())
+    }
+
+    /// The longest I/O: files of a folder are multiples of it.
+    fn io_max(&self) -> u64 {
+        IO_MAX.min(self.longest())
+    }
+
+    /// Bytes of an I/O of a request.
+    fn io(&self, point: &Point) -> u64 {
+        point.bytes.min(self.io_max())
+    }
+
+    /// Whether its I/Os divide what they may not cross, and it is made of them.
+    fn is_possible(&self, point: &Point) -> bool {
+        let io = self.io(point);
+        let divides = self.evidence.geometry.boundary.is_none_or(|boundary| boundary.is_multiple_of(io));
+        divides
+            && point.bytes.is_multiple_of(io)
+            && io.is_multiple_of(self.block())
+            && point.bytes <= self.longest()
+    }
+
+    /// Lengths from a block to the longest, each so many times the one before, and the longest.
+    fn lengths(&self, factor: u64, longest: u64) -> Vec<u64> {
+        let steps = std::iter::successors(Some(self.block()), |bytes| bytes.checked_mul(factor));
+        let mut lengths: Vec<u64> = steps.take_while(|bytes| *bytes < longest).collect();
+        // A last step that is hardly one tells nothing.
+        lengths.retain(|bytes| *bytes == self.block() || 2 * bytes <= longest);
+        lengths.push(longest);
+        lengths
+    }
+
+    /// What is measured of every curve before anything is asked of it.
+    fn first_points(&self) -> Vec<Point> {
+        let mut points = Vec::new();
+        for curve in self.curves() {
+            let factor =
+                if matches!(curve, Curve::Sequential(_)) { FIRST_FACTOR_IN_SEQUENCE } else { FIRST_FACTOR };
+            points.extend(self.points_of(curve, factor));
+        }
+        let mut known = Vec::new();
+        points.retain(|point| {
+            self.is_possible(point) && !known.contains(point) && {
+                known.push(*point);
+                true
+            }
+        });
+        points
+    }
+
+    /// Points of a curve, whose lengths are so many times each other.
+    fn points_of(&self, curve: Curve, factor: u64) -> Vec<Point> {
+        let at = |op, pattern| move |bytes| Point { op, pattern, bytes, depth: 1 };
+        match curve {
+            Curve::Random(op) => {
+                let lengths = self.lengths(factor, self.longest());
+                // One block is aligned anywhere.
+                let aligned = lengths.iter().copied().filter(|bytes| {
+                    op == Op::Write && *bytes > self.block() && *bytes <= 2 * self.visit_bytes()
+                });
+                // Once and a half as long tells clusters apart that are twice each other.
+                let halves = |bytes: u64| [bytes].into_iter().chain((factor == 2).then_some(bytes / 2 * 3));
+                let aligned: Vec<Point> =
+                    aligned.flat_map(halves).map(at(op, PointPattern::Aligned)).collect();
+                lengths.into_iter().map(at(op, PointPattern::Random)).chain(aligned).collect()
+            }
+            Curve::Sequential(op) => {
+                let longest = power_below(self.visit_bytes() / IN_SEQUENCE_MIN).max(self.block());
+                self.lengths(factor, longest).into_iter().map(at(op, PointPattern::Sequential)).collect()
+            }
+            Curve::Depth(op) => {
+                let bytes = self.small();
+                let depths = self.options.depths.iter().copied();
+                depths.map(|depth| Point { op, pattern: PointPattern::Random, bytes, depth }).collect()
+            }
+        }
+    }
+
+    fn shuffle(&self, points: &[Point], round: usize) -> Vec<Point> {
+        let mut shuffled = points.to_vec();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.evidence.plan.seed_of(round));
+        shuffled.shuffle(&mut random);
+        // Reads first, as writes leave work behind; and what a run leaves is met by the next run, so that it is the same for all.
+        shuffled.sort_by_key(|point| (point.op == Op::Write, point.bytes > self.io_max()));
+        shuffled
+    }
+
+    /// The observations of a curve.
+    pub(super) fn data_points(&self, curve: Curve) -> Vec<DataPoint> {
+        self.points_on(curve)
+            .map(|of| DataPoint { point: of.point, ns: of.ns(), deviation: of.deviation() })
+            .collect()
+    }
+
+    /// What was measured of a curve.
+    pub(super) fn points_on(&self, curve: Curve) -> impl Iterator<Item = &MeasuredPoint> {
+        let small = self.small();
+        self.points.iter().filter(move |measured| measured.point.is_on(curve, small))
+    }
+
+    /// Whether a request is a run of adjacent I/Os, one run a visit.
+    pub(super) fn is_run(&self, point: &Point) -> bool {
+        point.bytes > self.io_max()
+    }
+
+    /// The point not yet visited at which the forms that are not out of the question disagree most, for what it costs. In a rehearsal, where
+    /// nothing has a time, the longest.
+    fn most_discriminating_point(&self, first: &[Point]) -> Option<Point> {
+        let mut best: Option<(f64, Point)> = None;
+        for curve in self.curves().into_iter().filter(|curve| !matches!(curve, Curve::Depth(_))) {
+            let data_points = self.data_points(curve);
+            let selected_count = data_points.iter().filter(|of| !first.contains(&of.point)).count();
+            if selected_count >= SELECTED_MAX {
+                continue;
+            }
+            let fits = self.plausible(curve, &data_points);
+            for point in self.points_of(curve, 2) {
+                let off = disagreement(&fits, &point);
+                let is_open =
+                    off >= DISAGREEMENT_LEAST && self.visits(&point) == 0 && self.is_possible(&point);
+                if !is_open || !self.is_affordable(&point, VISITS as u64) {
+                    continue;
+                }
+                let cost = self.cost(&point) as f64 / self.visit_bytes() as f64;
+                let worth = off / (1.0 + cost).sqrt();
+                if best.is_none_or(|(most, known)| (worth, point.bytes) > (most, known.bytes)) {
+                    best = Some((worth, point));
+                }
+            }
+        }
+        best.map(|(_, point)| point)
+    }
+
+    /// The forms that are not out of the question for a curve; and, where a form rests on a single point, what it would be without that point, so
+    /// that others are measured which tell.
+    fn plausible(&self, curve: Curve, data_points: &[DataPoint]) -> Vec<FormFit> {
+        let fits = Form::candidates(curve).iter().filter_map(|form| form.fit(data_points, self.grain()));
+        let mut fits: Vec<FormFit> = fits.collect();
+        let least = fits.iter().map(FormFit::squares).fold(f64::INFINITY, f64::min);
+        fits.retain(|fit| fit.squares() <= WORSE * least);
+        let forms: Vec<Form> = fits.iter().map(|fit| fit.form).collect();
+        fits.extend(forms.into_iter().flat_map(|form| self.fits_without_one(form, data_points)));
+        fits
+    }
+
+    /// The fits of a form without one point each, of those points that are then badly predicted.
+    fn fits_without_one(&self, form: Form, data_points: &[DataPoint]) -> Vec<FormFit> {
+        let without = |index: usize| {
+            let mut others = data_points.to_vec();
+            let omitted_point = others.remove(index);
+            let fit = form.fit(&others, self.grain())?;
+            let off = (fit.ns(&omitted_point.point) / omitted_point.ns).ln().abs();
+            // What scatters by as much is nothing to rest on.
+            (off > LEVERAGE_MIN.max(SCATTERS * omitted_point.deviation)).then_some(fit)
+        };
+        (0..data_points.len()).filter_map(without).collect()
+    }
+
+    /// A point that was visited once, or scatters too much; the worst of them first.
+    fn least_certain_point(&self) -> Option<Point> {
+        let wants = |of: &&MeasuredPoint| {
+            let visits = self.visits(&of.point);
+            let many = of.deviation() > SCATTER_LEAST || of.point.bytes == self.longest();
+            visits < VISITS || (visits < VISITS_MAX && many)
+        };
+        let open = self.points.iter().filter(wants).filter(|of| self.is_affordable(&of.point, 1));
+        let key = |of: &&MeasuredPoint| (std::cmp::Reverse(self.visits(&of.point)), of.deviation());
+        let worst =
+            open.max_by(|one, other| key(one).partial_cmp(&key(other)).expect("deviations are numbers"));
+        worst.map(|of| of.point)
+    }
+
+    /// Bytes of a visit at most.
+    fn cost(&self, point: &Point) -> u64 {
+        let requests = REQUESTS_MAX.max(REQUESTS_IN_FLIGHT * u64::from(point.depth));
+        point.bytes.max(self.visit_bytes().min(requests * point.bytes))
+    }
+
+    fn is_affordable(&self, point: &Point, visits: u64) -> bool {
+        let settles = if point.op == Op::Write { self.io_max() } else { 0 };
+        let budget = self.options.bytes_on(self.evidence);
+        // The bursts come last and are to have theirs.
+        let left = budget - budget / burst::SHARE * u64::from(burst::COUNT);
+        bytes_moved(self.evidence, point.op) + visits * (self.cost(point) + settles) <= left
+    }
+
+    fn workload(&self, point: Point) -> Workload {
+        let visit = self.visits(&point) as u32 + 1;
+        let op = Mix::Only(point.op);
+        let io = self.io(&point);
+        let is_run = point.bytes > io;
+        let cost = self.cost(&point);
+        let place = if is_run || point.pattern == PointPattern::Sequential {
+            let length = if is_run { point.bytes } else { cost };
+            // A sequence begins where whole clusters begin, too, so that it shows its own rate.
+            let grain = match point.pattern {
+                PointPattern::Aligned => point.bytes,
+                PointPattern::Sequential => length.next_power_of_two(),
+                PointPattern::Random => self.small(),
+            };
+            let start = self.start(&point, visit, length, grain);
+            AccessPattern::Sequential(Region::bytes(start..start + length))
+        } else if self.evidence.identity.kind == Kind::Nop || point.pattern == PointPattern::Aligned {
+            AccessPattern::Random(Region::bytes(0..self.region()))
+        } else {
+            AccessPattern::RandomAligned {
+                region: Region::bytes(0..self.region()),
+                align: point.bytes.min(self.small()),
+            }
+        };
+        let depth = if is_run { RUN_DEPTH } else { point.depth };
+        let elapsed = (!is_run).then(|| self.options.visit_on(self.evidence));
+        let until = Until { elapsed, ..Until::bytes(cost) };
+        let name = VisitName { point, visit }.to_string();
+        let stream = Stream::closed(op, io as u32, place, depth, self.options.data);
+        let window = Some((cost / WINDOWS).next_multiple_of(point.bytes).max(io));
+        Workload { window, flush: point.op == Op::Write, ..Workload::new(name, until, vec![stream]) }
+    }
+
+    /// Where a visit in sequence begins: its visits are spread evenly over the addresses, by the van der Corput sequence, from a place of the
+    /// point's own on.
+    fn start(&self, point: &Point, visit: u32, length: u64, grain: u64) -> u64 {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        let offset = f64::from(
+            point.bytes.trailing_zeros() + 32 * u32::from(point.pattern == PointPattern::Sequential),
+        ) * GOLDEN;
+        let spread = f64::from((visit - 1).reverse_bits()) / 2f64.powi(32);
+        let places = (self.region() - length) / grain + 1;
+        (((offset + spread).fract() * places as f64) as u64).min(places - 1) * grain
+    }
+}
+
+/// How far these forms are apart at a point, as a share; without any, as far as can be.
+fn disagreement(fits: &[FormFit], point: &Point) -> f64 {
+    let ranges = fits.iter().map(|fit| fit.range_ns(point));
+    let whole =
+        ranges.reduce(|one, other| Interval { low: one.low.min(other.low), high: one.high.max(other.high) });
+    whole.map_or(f64::INFINITY, |range| range.high / range.low - 1.0)
+}
+
+/// The greatest power of two that is not more, or 1.
+fn power_below(bytes: u64) -> u64 {
+    1 << bytes.max(1).ilog2()
+}

@@ -1,0 +1,167 @@
+//! What stands against a step by the state of the drive is known to whoever advises it, as to whoever takes it.
+
+use std::io;
+use std::path::Path;
+
+use likenew_core::access::Access;
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
+use likenew_core::feasibility::{ActionKind, Feasibility, Objection};
+use likenew_core::lab_error::LabError;
+use likenew_core::plan::Plan;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Evidence, Step};
+use likenew_core::recorder::Recorder;
+use likenew_core::segment::Segment;
+use likenew_core::target::Geometry;
+use likenew_core::verdict::Findings;
+use likenew_procedures::all;
+use likenew_run::runner::{Observer, run_procedure};
+use likenew_sim::Spec;
+
+struct Bystander;
+
+impl Observer for Bystander {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A simulated drive whose state stands against some steps.
+struct AilingDrive<D> {
+    drive: D,
+    forbids: &'static [ActionKind],
+}
+
+const WHY: &str = "12 sectors wait to be read; copy them first";
+
+impl<D: Drive> Drive for AilingDrive<D> {
+    fn identity(&self) -> Identity {
+        self.drive.identity()
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.drive.geometry()
+    }
+
+    fn lanes_max(&self) -> u32 {
+        self.drive.lanes_max()
+    }
+
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+        self.drive.lanes(need)
+    }
+
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
+        self.drive.prepare_access(access, cold)
+    }
+
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+        if *probe != Probe::Feasibility {
+            return self.drive.probe(probe);
+        }
+        let objection =
+            |action: &ActionKind| Objection { action: *action, forbids: true, reason: WHY.into() };
+        let objections = self.forbids.iter().map(objection).collect();
+        Ok(ProbeResult::Feasibility(Feasibility { objections, ..Feasibility::default() }))
+    }
+}
+
+const TARGET: &str = "sim:tiny-flash?state=used&fill=1&deleted=0.9";
+
+/// What the model does when new, so that something is called slow.
+fn references(table: &str) -> String {
+    let of = |metric: &str, per_s: f64| {
+        format!("[[{table}reference]]\nmetric = '{metric}'\norigin = 'simulated'\nper_s = {per_s:?}\n")
+    };
+    [
+        ("sustained_write", 67_760_464.0),
+        ("sequential_write", 68_838_726.0),
+        ("sequential_read", 278_838_431.0),
+    ]
+    .map(|(metric, per_s)| of(metric, per_s))
+    .concat()
+}
+
+fn asked(procedure: &str, forbids: &'static [ActionKind]) -> (Evidence, Findings) {
+    let spec = Spec::parse(TARGET).unwrap();
+    let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
+    let mut drive = AilingDrive { drive: spec.open(none).unwrap(), forbids };
+    let free = spec.free(drive.geometry().capacity);
+    let free = format!("free = '{}..{}'\n", free.start, free.end);
+    let options = match procedure {
+        "check" => format!("bytes = '1GiB'\n{free}{}", references("")),
+        _ => format!("rest = '1s'\npasses = 2\n{free}[check]\nbytes = '1GiB'\n{}", references("check.")),
+    };
+    let plan = Plan {
+        schema: 1,
+        procedure: procedure.into(),
+        target: Some(TARGET.into()),
+        seed: 0,
+        options: toml::from_str(&options).unwrap(),
+    };
+    let procedure = all::from_plan(&plan).unwrap();
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander).unwrap();
+    let findings = all::judge(&*procedure, &evidence);
+    (evidence, findings)
+}
+
+/// The steps that a check advises, as typed after `--step`.
+fn advised(findings: &Findings) -> Vec<String> {
+    let fixes = findings.tables.get("fixes").into_iter().flatten();
+    let commands = fixes.filter_map(|row| row["command"].as_str());
+    commands.filter_map(|of| Some(of.split_once("--step ")?.1.to_owned())).collect()
+}
+
+#[test]
+fn a_check_advises_no_step_that_the_state_of_the_drive_forbids_and_says_why() {
+    let all = advised(&asked("check", &[]).1);
+    assert!(all.contains(&"trim".to_owned()) && all.contains(&"overwrite".to_owned()), "{all:?}");
+    let without = |forbids| {
+        let (_, findings) = asked("check", forbids);
+        let first = &findings.verdicts[0];
+        assert!(first.caveats.iter().any(|caveat| caveat.contains(WHY)), "{first:#?}");
+        advised(&findings)
+    };
+    assert_eq!(without(&[ActionKind::Fstrim]), ["overwrite"]);
+    // What only has to wait is no reason to lose everything.
+    assert_eq!(without(&[ActionKind::Fstrim, ActionKind::OverwriteFree]), [""; 0]);
+}
+
+#[test]
+fn a_recondition_checks_with_what_it_knows_of_the_drive() {
+    let (_, findings) = asked("recondition", &[ActionKind::Fstrim, ActionKind::OverwriteFree]);
+    assert!(!findings.tables.contains_key("steps"), "{:#?}", findings.tables["steps"]);
+    let before = findings.verdicts.iter().find(|verdict| verdict.claim.starts_with("Before: ")).unwrap();
+    assert!(before.caveats.iter().any(|caveat| caveat.contains(WHY)), "{before:#?}");
+    assert!(!before.claim.contains("Cure"), "{}", before.claim);
+    let (evidence, findings) = asked("recondition", &[ActionKind::Fstrim]);
+    let taken: Vec<_> = findings.tables["steps"].iter().map(|row| row["step"].as_str().unwrap()).collect();
+    assert_eq!(taken, ["overwrite"]);
+    let probes =
+        evidence.observations.iter().filter(|observation| observation.probe == Probe::Feasibility).count();
+    assert_eq!(probes, 2, "each check looks once, and the first at what was looked at before it");
+}
+
+#[test]
+fn runs_that_have_not_asked_go_on_and_are_judged_without() {
+    for procedure in ["check", "recondition"] {
+        let (mut evidence, findings) = asked(procedure, &[]);
+        evidence.observations.retain(|observation| observation.probe != Probe::Feasibility);
+        let of = all::from_plan(&evidence.plan).unwrap();
+        let claims = |findings: &Findings| {
+            findings.verdicts.iter().map(|verdict| verdict.claim.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(claims(&all::judge(&*of, &evidence)), claims(&findings), "{procedure}");
+        assert_eq!(of.next(&evidence), Ok(Step::Done), "{procedure}");
+        // Cut off in its first check, it goes on with a workload.
+        let mut cut = evidence.clone();
+        cut.segments.truncate(2);
+        cut.observations.retain(|observation| observation.after < 2);
+        assert!(matches!(of.next(&cut), Ok(Step::Run(_))), "{procedure}");
+    }
+}

@@ -1,0 +1,476 @@
+//! No procedure states a rate of I/Os that failed: what was refused is not measured, and the error says why.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
+use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::lab_error::LabError;
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::Evidence;
+use likenew_core::recorder::Recorder;
+use likenew_core::replay_spec::ReplaySpec;
+use likenew_core::segment::Segment;
+use likenew_core::target::{Geometry, Target};
+use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::units::Nanos;
+use likenew_core::verdict::{Findings, Standing};
+use likenew_procedures::all;
+use likenew_run::runner::{Observer, run_procedure};
+use likenew_sim::Spec;
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// What a drive refuses.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    op: Op,
+    errno: i32,
+    when: When,
+}
+
+/// Which I/Os of the operation are refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum When {
+    /// All after this many.
+    After(u64),
+    /// The last of so many, again and again.
+    EachOf(u64),
+    Never,
+}
+
+impl When {
+    fn refuses(self, before: u64) -> bool {
+        match self {
+            Self::After(count) => before >= count,
+            Self::EachOf(count) => before % count == count - 1,
+            Self::Never => false,
+        }
+    }
+}
+
+/// Operations and the errors that they meet.
+const ERRORS: [(Op, i32); 3] = [(Op::Read, EIO), (Op::Write, EIO), (Op::Write, ENOSPC)];
+
+/// Which share of all I/Os of an operation that a question asks for is done before one is refused.
+const DONE_BEFORE: [f64; 4] = [0.0, 0.1, 0.5, 0.95];
+
+/// A simulated drive that answers I/Os of one kind with an error, after their usual time.
+struct RefusingDrive<D> {
+    drive: D,
+    refusal: Refusal,
+    /// I/Os of the kind that it was asked for.
+    asked: Arc<AtomicU64>,
+}
+
+impl<D: Drive> Drive for RefusingDrive<D> {
+    fn identity(&self) -> Identity {
+        self.drive.identity()
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.drive.geometry()
+    }
+
+    fn lanes_max(&self) -> u32 {
+        self.drive.lanes_max()
+    }
+
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+        let refusal = self.refusal;
+        let asked = Arc::clone(&self.asked);
+        let lanes = self.drive.lanes(need)?.into_iter();
+        let wrap = |lane| {
+            let asked = Arc::clone(&asked);
+            Box::new(RefusingLane { lane, refusal, asked, refused_ios: HashSet::new() }) as Lane<'a>
+        };
+        Ok(lanes.map(wrap).collect())
+    }
+
+    fn prepare_access(&mut self, access: likenew_core::access::Access, cold: bool) -> Result<(), LabError> {
+        self.drive.prepare_access(access, cold)
+    }
+
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+        self.drive.probe(probe)
+    }
+}
+
+struct RefusingLane<'a> {
+    lane: Lane<'a>,
+    refusal: Refusal,
+    asked: Arc<AtomicU64>,
+    /// Slots whose I/O in flight is to fail.
+    refused_ios: HashSet<Slot>,
+}
+
+impl Target for RefusingLane<'_> {
+    fn geometry(&self) -> &Geometry {
+        self.lane.geometry()
+    }
+
+    fn now(&self) -> Nanos {
+        self.lane.now()
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.lane.buffer(slot)
+    }
+
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+        let Refusal { op, when, .. } = self.refusal;
+        let is_refused = |_: &&Io| when.refuses(self.asked.fetch_add(1, Ordering::Relaxed));
+        self.refused_ios.extend(batch.iter().filter(|io| io.op == op).filter(is_refused).map(|io| io.slot));
+        self.lane.submit(batch)
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+        let before = done.len();
+        self.lane.wait(until, done)?;
+        for completion in &mut done[before..] {
+            if self.refused_ios.remove(&completion.slot) {
+                completion.outcome = Outcome::Error(self.refusal.errno);
+            }
+        }
+        Ok(())
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.lane.next_at()
+    }
+}
+
+/// Takes part in a run without keeping anything, and has a short recording at hand.
+struct Bystander;
+
+impl Observer for Bystander {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn trace(&mut self, _: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
+        Ok(Box::new(Recording { next: 0, applications: vec![String::new()] }))
+    }
+}
+
+/// Reads and writes in turn, one a millisecond.
+struct Recording {
+    next: u64,
+    applications: Vec<String>,
+}
+
+impl TraceSource for Recording {
+    fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
+        let index = self.next;
+        self.next += 1;
+        Ok((index < 40).then(|| TraceIo {
+            at: Nanos::from_millis(index),
+            op: if index.is_multiple_of(2) { Op::Read } else { Op::Write },
+            offset: index * 65_536,
+            length: 4096,
+            latency: Some(Nanos::from_micros(200)),
+            application: 0,
+        }))
+    }
+
+    fn applications(&self) -> &[String] {
+        &self.applications
+    }
+}
+
+/// A question with settings that make it short. Some have fewer I/Os than end a run, so that it goes on after them.
+struct Question {
+    procedure: &'static str,
+    options: &'static str,
+}
+
+/// 40 I/Os of [`Recording`], with what its scan says of them.
+const REPLAY: &str = "trace = 'day.csv'
+prepare = false
+[summary]
+digest = 'd'
+reads = 20
+writes = 20
+trims = 0
+flushes = 0
+read_bytes = '80KiB'
+written_bytes = '80KiB'
+longest_bytes = '4KiB'
+extent_bytes = '4MiB'
+ends = 40
+elapsed = '40ms'
+idle_cut = '0s'
+pauses = '0s'
+notes = []
+applications = []";
+
+const QUESTIONS: &[Question] = &[
+    Question { procedure: "check", options: "bytes = '128MiB'" },
+    Question { procedure: "recondition", options: "free = '512MiB..1GiB'\nrest = '1s'\nstep = 'overwrite'" },
+    Question { procedure: "bench", options: "span = '8MiB'\npasses = 2\ntime = '50ms'" },
+    Question { procedure: "bench", options: "span = '16MiB'\npasses = 2\ntime = '50ms'\nops = ['mix:50']" },
+    Question { procedure: "bench", options: "span = '8MiB'\nprecise = '2%'\npasses_max = 6\ntime = '50ms'" },
+    Question {
+        procedure: "sweep",
+        options: "span = '8MiB'\nbytes = '1MiB'\npasses = 2\nblocks = ['64KiB', '1MiB']\ndepths = [1, 4]",
+    },
+    Question {
+        procedure: "sweep",
+        options: "span = '8MiB'\nbytes = '1MiB'\npasses = 2\nops = ['mix:50']\nblocks = ['64KiB']\ndepths = [1]",
+    },
+    Question { procedure: "surface", options: "points = 20\nprobes = 40" },
+    Question { procedure: "fill", options: "files = 4\nfile_size = '8MiB'\npasses = '2'\nread_back = true" },
+    Question { procedure: "endure", options: "test = 'loop'\nprofile = 'real'\nspan = '8MiB'\nfills = 0.1" },
+    Question {
+        procedure: "endure",
+        options: "test = 'snia-throughput'\narea = '64MiB'\nround = '20ms'\nrounds = 5",
+    },
+    Question { procedure: "age", options: "span = '16MiB'\npasses = 1\nbytes = '64MiB'" },
+    Question {
+        procedure: "data",
+        options: "steps = 3\nspan = '48MiB'\npasses = 2\ntests = [{ pattern = 'sequential', block = '1MiB', depth = 8 }]",
+    },
+    Question { procedure: "cache", options: "span = '16MiB'\npasses = 2" },
+    Question { procedure: "trim", options: "size = '4MiB'\nspace = '64MiB'\npasses = 2\ntime = '200ms'" },
+    Question { procedure: "model", options: "bytes = '64MiB'" },
+    Question { procedure: "replay", options: REPLAY },
+    Question {
+        procedure: "apps",
+        options: "applications = ['word']\nspan = '64MiB'\nscale = 0.1\npasses = 1",
+    },
+    Question { procedure: "xray", options: "only = ['noise', 'medium', 'trim']" },
+    Question { procedure: "xray", options: "bytes = '256MiB'" },
+    Question { procedure: "verify", options: "span = '16MiB'" },
+    Question { procedure: "facts", options: "" },
+    Question {
+        procedure: "run",
+        options: "[[workload]]\nname = 'mixed'\nuntil.ops = 60\nstream = [{ op = 'mix:50', size = '64KiB', pattern.random = 'whole', arrival.closed.depth = 2 }]\n[[workload]]\nname = 'reads'\nuntil.ops = 60\nstream = [{ op = 'read', size = '64KiB', pattern.random = 'whole', arrival.closed.depth = 2 }]\n[[workload]]\nname = 'writes'\nuntil.ops = 60\nstream = [{ op = 'write', size = '64KiB', pattern.random = 'whole', arrival.closed.depth = 2 }]",
+    },
+];
+
+/// What a question came to.
+struct Answer {
+    evidence: Evidence,
+    findings: Findings,
+    /// I/Os of the operation that it asked for.
+    asked: u64,
+}
+
+/// The question put to a drive that refuses something, as far as that goes.
+fn asked(question: &Question, refusal: Refusal) -> Answer {
+    let spec = Spec::parse("sim:tiny-flash?fill=0.5").unwrap();
+    let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
+    let asked = Arc::new(AtomicU64::new(0));
+    let mut drive = RefusingDrive { drive: spec.open(none).unwrap(), refusal, asked: Arc::clone(&asked) };
+    let plan = Plan {
+        schema: 1,
+        procedure: question.procedure.into(),
+        target: None,
+        seed: 0,
+        options: toml::from_str(question.options).unwrap(),
+    };
+    let procedure = all::from_plan(&plan).unwrap_or_else(|reason| panic!("{}: {reason}", question.procedure));
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    let ended = run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander);
+    ended.unwrap_or_else(|reason| panic!("{}: {reason}", question.procedure));
+    let findings = all::judge(&*procedure, &evidence);
+    Answer { evidence, findings, asked: asked.load(Ordering::Relaxed) }
+}
+
+/// Whether a segment measured nothing, as I/Os of an operation were refused.
+fn failed(segment: &Segment, op: Op) -> bool {
+    segment.total_of(op).errors > 0 && segment.measurement_error().is_some()
+}
+
+/// What the I/Os of a segment would come to if it had measured something: over all of it, by each operation, and along time and bytes.
+fn rates_of(segment: &Segment) -> Vec<f64> {
+    let seconds = segment.elapsed().as_secs_f64();
+    let tallies = [segment.total()].into_iter().chain(Op::ALL.map(|op| segment.total_of(op)));
+    let whole = tallies.flat_map(|of| [of.bytes, of.ios, of.done_ios()]).map(|count| count as f64 / seconds);
+    let width = segment.seconds.width;
+    let by_time = segment.seconds.cells.iter().enumerate().map(|(index, cell)| {
+        let from = index as u64 * width;
+        cell.bytes as f64 * 1e9 / ((from + width).min(segment.elapsed().0) - from) as f64
+    });
+    let mut from = segment.started_at;
+    let by_bytes = segment.gigabytes.cells.iter().map(|cell| {
+        let span = cell.last.since(from.min(cell.last)).as_secs_f64();
+        from = from.max(cell.last);
+        cell.bytes as f64 / span
+    });
+    whole.chain(by_time).chain(by_bytes).filter(|rate| rate.is_finite() && *rate > 0.0).collect()
+}
+
+fn is_rate(key: &str) -> bool {
+    key.ends_with("per_s") || key.ends_with("iops") || key.contains("_per_s_")
+}
+
+/// Sentences of findings that state a rate of nothing, and cells of tables and points of pictures that do, or that state one of what failed.
+fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Vec<String> {
+    let mut all = Vec::new();
+    let of_failed = evidence.segments.iter().filter(|segment| failed(segment, refusal.op));
+    let of_failed: Vec<f64> = of_failed.flat_map(rates_of).collect();
+    let of_others = evidence.segments.iter().filter(|segment| !failed(segment, refusal.op));
+    let of_others: Vec<f64> = of_others.flat_map(rates_of).collect();
+    let is_like = |rates: &[f64], value: f64| rates.iter().any(|rate| (rate / value - 1.0).abs() < 1e-9);
+    // What another workload came to by accident is that one's.
+    let is_of_failed = |value: f64| is_like(&of_failed, value) && !is_like(&of_others, value);
+    for verdict in &findings.verdicts {
+        let sentences = verdict.evidence.iter().chain(&verdict.caveats).chain([&verdict.claim]);
+        for sentence in sentences {
+            let words: Vec<&str> = sentence.split([' ', '(', ')', ',', ';']).collect();
+            let is_rate = |unit: &str| unit.ends_with("B/s") || unit.starts_with("IOPS");
+            // The interval of a few passes may reach down to 0.
+            let rates_nothing = |at: usize| {
+                let is_low_end = words.get(at + 2) == Some(&"to");
+                let is_nothing = |value: f64| value <= 0.0 && !is_low_end || !value.is_finite();
+                words.get(at + 1).is_some_and(|unit| is_rate(unit))
+                    && words[at].parse::<f64>().is_ok_and(is_nothing)
+            };
+            if (0..words.len()).any(rates_nothing) || sentence.contains("NaN") {
+                all.push(sentence.clone());
+            }
+        }
+        let rate = verdict.estimate.as_ref().filter(|of| of.unit == "bytes/s");
+        if let Some(estimate) =
+            rate.filter(|of| !(of.value > 0.0 && of.value.is_finite()) || is_of_failed(of.value))
+        {
+            all.push(format!("{}: {estimate:?}", verdict.claim));
+        }
+    }
+    for (name, rows) in &findings.tables {
+        for row in rows {
+            let text = |key: &str| row.get(key).and_then(|cell| cell.as_str());
+            let is_refused = refusal.when == When::After(0)
+                && text("op").and_then(|op| op.parse::<Mix>().ok()).is_some_and(|op| match op {
+                    Mix::Only(op) => op == refusal.op,
+                    Mix::Reads(_) => true,
+                });
+            for (key, cell) in row.iter().filter(|(key, _)| is_rate(key)) {
+                let value = cell.as_f64();
+                // The interval of a few passes may reach down to 0.
+                let is_false =
+                    |value| is_refused || is_of_failed(value) || (value <= 0.0 && !key.ends_with("_low"));
+                if value.is_some_and(is_false) {
+                    all.push(format!("table {name}: {key} = {cell}"));
+                }
+            }
+        }
+    }
+    for (name, series) in &findings.series {
+        let mut speeds = series.lines.iter().flat_map(|line| &line.points).map(|[_, speed]| *speed);
+        if series.y.unit == "bytes/s" && speeds.clone().any(|speed| !(speed > 0.0 && speed.is_finite())) {
+            all.push(format!("picture {name} draws a rate of nothing"));
+        }
+        if speeds.any(is_of_failed) {
+            all.push(format!("picture {name} draws a rate of what failed"));
+        }
+    }
+    all
+}
+
+/// What is wrong with an answer of which some I/Os were refused.
+fn faults(question: &Question, refusal: Refusal, answer: &Answer) -> Vec<String> {
+    let Answer { evidence, findings, .. } = answer;
+    let of = format!("{} ({}) on {refusal:?}", question.procedure, question.options.replace('\n', "; "));
+    let mut faults: Vec<String> =
+        false_rates(evidence, findings, refusal).into_iter().map(|what| format!("{of}: {what}")).collect();
+    let errors: u64 = evidence.segments.iter().map(Segment::errors).sum();
+    // What a look is refused is in its answer.
+    if errors == 0 && evidence.observations.is_empty() {
+        faults.push(format!("{of}: nothing was refused"));
+    }
+    let Some(segment) = evidence.segments.iter().find(|segment| failed(segment, refusal.op)) else {
+        return faults;
+    };
+    let error = io::Error::from_raw_os_error(refusal.errno).to_string();
+    let names_error = |sentence: &String| {
+        sentence.contains(&error)
+            && sentence.contains(refusal.op.name())
+            && sentence.contains(&format!("offset {}", segment.refused_ios[0].offset))
+    };
+    let is_told = findings.verdicts.iter().any(|verdict| {
+        verdict.claim.contains("not measured")
+            && verdict.standing == Standing::Undecided
+            && verdict.evidence.iter().any(names_error)
+    });
+    if !is_told {
+        let claims: Vec<&String> = findings.verdicts.iter().map(|verdict| &verdict.claim).collect();
+        faults
+            .push(format!("{of}: \"{}\" failed, and nothing says that: {claims:#?}", segment.workload.name));
+    }
+    faults
+}
+
+/// Questions that never ask for an operation.
+const NEVER_ASKED: &[(&str, Op)] =
+    &[("facts", Op::Read), ("facts", Op::Write), ("surface", Op::Write), ("trim", Op::Read)];
+
+#[test]
+fn no_procedure_states_a_rate_of_what_was_refused() {
+    let asked_for: HashSet<&str> = QUESTIONS.iter().map(|question| question.procedure).collect();
+    let all: HashSet<&str> = all::DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
+    assert_eq!(asked_for, all, "every procedure is asked");
+    let mut found = Vec::new();
+    let (mut met, mut never) = (BTreeSet::new(), BTreeSet::new());
+    for question in QUESTIONS {
+        for (op, errno) in ERRORS {
+            let on = |when| (Refusal { op, errno, when }, asked(question, Refusal { op, errno, when }));
+            let ios = on(When::Never).1.asked;
+            if ios == 0 {
+                never.insert((question.procedure, op.name()));
+                continue;
+            }
+            for share in DONE_BEFORE {
+                let (refusal, answer) = on(When::After((ios as f64 * share) as u64));
+                found.extend(faults(question, refusal, &answer));
+                if answer.evidence.segments.iter().any(|segment| failed(segment, op)) {
+                    met.insert((question.procedure, op.name()));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{} faults:\n{}", found.len(), found.join("\n"));
+    let expected: BTreeSet<_> = NEVER_ASKED.iter().map(|(procedure, op)| (*procedure, op.name())).collect();
+    let unmet: BTreeSet<_> = never.difference(&met).copied().collect();
+    assert_eq!(unmet, expected, "every other operation of every procedure failed at least once");
+}
+
+#[test]
+fn an_io_that_was_refused_counts_into_no_rate() {
+    for (procedure, is_of) in [("run", "workloads"), ("cache", "levels")] {
+        for question in QUESTIONS.iter().filter(|question| question.procedure == procedure) {
+            for op in [Op::Read, Op::Write] {
+                let refusal = Refusal { op, errno: EIO, when: When::EachOf(4) };
+                let Answer { evidence, findings, .. } = asked(question, refusal);
+                assert!(evidence.segments.iter().any(|segment| segment.total_of(op).errors > 0));
+                let rows = &findings.tables[is_of];
+                let mut stated = 0;
+                for row in rows.iter().filter(|row| row["op"] == op.name()) {
+                    let (Some(iops), Some(speed)) = (row["iops"].as_f64(), row["bytes_per_s"].as_f64())
+                    else {
+                        continue;
+                    };
+                    stated += 1;
+                    let each = speed / iops;
+                    assert!(
+                        // A mean of rates is not quite the rate of the sums; one in four would show as 0.4.
+                        (each.log2() - each.log2().round()).abs() < 0.02,
+                        "{procedure}: {iops} I/Os a second moved {speed} bytes, {each} each"
+                    );
+                }
+                assert!(stated > 0, "{procedure}: {rows:#?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Consent to discard what no partition of a disk covers, while its partitions may be in use.
+//!
+//! The disk can not be held exclusively then, so this consent is one of its own, and rests on other checks: the table on the disk and
+//! the kernel's list name the same partitions; both are looked at again before every step; nothing but partitions uses the disk; and it
+//! is locked in the way that tools for partitions keep to (flock on the disk). What lies before the first partition is never touched,
+//! as loaders lie there, nor the tables themselves, nor holes shorter than 1 MiB.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use likenew_core::lab_error::LabError;
+use rustix::fs::{Mode, OFlags, ioctl_blksszget};
+use rustix::io::pread;
+use sha2::{Digest as _, Sha256};
+
+use super::gpt_table::read_table;
+use super::identity::Identity;
+use super::{Agreement, NOTHING_BEHIND, lock_patiently, open_for_reading, refusal, reread_kernel_state};
+use crate::block::BlockDevice;
+use crate::device::capacity;
+use crate::identify::resolve;
+use crate::in_use::{Claims, Target, add_with_lower_devices, lower_device, use_of};
+use crate::lab_error::not_possible;
+use crate::mounts::Mount;
+use crate::signature::signatures;
+use crate::stable_id::StableId;
+
+/// What is discarded begins and ends on multiples of this, and is no shorter.
+pub(super) const GRAIN: u64 = 1 << 20;
+
+/// Space of a disk outside of its partitions, and what was seen around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusedSpace {
+    /// Where the disk is, without symbolic links.
+    pub path: PathBuf,
+    /// What it is known by: what has to be typed.
+    pub id: StableId,
+    /// Maker and model, where known.
+    pub model: Option<String>,
+    /// The kind of its table: `gpt` or `dos`.
+    pub table: &'static str,
+    /// The space, in bytes from the disk's start; may be none.
+    pub ranges: Vec<Range<u64>>,
+    identity: Identity,
+    /// Of everything that the tables stand in.
+    digest: [u8; 32],
+}
+
+/// The right to discard it, and the lock on the disk.
+#[derive(Debug)]
+pub struct UnusedConsent {
+    space: UnusedSpace,
+    fd: OwnedFd,
+    /// On what else reaches these bytes. The disk itself cannot be claimed while its partitions are in use.
+    _claims: Claims,
+}
+
+impl UnusedSpace {
+    /// Of the one disk with partitions below a folder, whatever layers lie between.
+    ///
+    /// # Errors
+    /// There is no such disk, or there are several; or as [`UnusedSpace::at`].
+    pub fn in_folder(folder: &Path) -> Result<Self, LabError> {
+        let fd = File::open(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
+        let mount = Mount::containing(fd);
+        let mount = mount.ok_or_else(|| refusal(folder, "the system does not say where it lies"))?;
+        Self::in_mount(&mount)
+    }
+
+    /// The same of a mount.
+    pub(crate) fn in_mount(mount: &Mount) -> Result<Self, LabError> {
+        let refuse = |reason: &str| refusal(Path::new(&mount.point), reason);
+        let mut stands_on = HashSet::new();
+        if let Some(device) = lower_device(mount)
+            && !add_with_lower_devices(&device, &mut stands_on)
+        {
+            return Err(refuse("it lies on a loop device, and on what that stands is not known"));
+        }
+        let devices = stands_on.into_iter().map(BlockDevice::at);
+        let mut disks: Vec<String> =
+            devices.filter(BlockDevice::is_partition).map(|device| device.disk().name()).collect();
+        disks.sort();
+        disks.dedup();
+        match &disks[..] {
+            [disk] => Self::at(&Path::new("/dev").join(disk)),
+            [] => Err(refuse("no disk with partitions is known below it")),
+            [..] => Err(refuse(&format!(
+                "it lies on several disks ({}); of these, none is taken for another",
+                disks.join(", ")
+            ))),
+        }
+    }
+
+    /// Looks at the disk at `path`, and changes nothing.
+    ///
+    /// # Errors
+    /// A refusal that names the check which failed, and what to do.
+    pub fn at(path: &Path) -> Result<Self, LabError> {
+        let path = resolve(path);
+        let refuse = |reason: &str| refusal(&path, reason);
+        let fd = open_for_reading(&path)?;
+        let identity = Identity::from_fd(&fd)?;
+        let Identity::Device { number, .. } = identity else {
+            return Err(refuse("it is no disk; give one with partitions, such as /dev/sda"));
+        };
+        let Some(disk) = BlockDevice::by_number(number) else { return Err(refuse(NOTHING_BEHIND)) };
+        if disk.is_partition() {
+            return Err(refuse("it is a partition, and what is free lies beside those; give the whole disk"));
+        }
+        if disk.attribute("ro").is_some_and(|ro| ro == "1") {
+            return Err(refuse("it is write-protected; look for a switch, or blockdev --setrw"));
+        }
+        let bytes = capacity(&fd, &path)?;
+        reread_kernel_state(&fd);
+        let found = signatures(&fd, 0, bytes).map_err(|errno| not_possible("read", &path, errno))?;
+        let table = match &found[..] {
+            ["dos"] => "dos",
+            all if all.contains(&"gpt") && all.iter().all(|name| ["gpt", "dos"].contains(name)) => "gpt",
+            [] => {
+                return Err(refuse(
+                    "it has no partition table; to discard all of it, give consent to the whole disk",
+                ));
+            }
+            all => {
+                let all = all.join(" and ");
+                return Err(refuse(&format!(
+                    "it carries {all}, which may keep something outside of partitions; discard it whole with consent, or not at all"
+                )));
+            }
+        };
+        let block = u64::from(ioctl_blksszget(&fd).map_err(|errno| not_possible("look at", &path, errno))?);
+        let on_disk = if table == "gpt" { of_gpt(&fd, block, bytes) } else { of_dos(&fd, block, bytes) };
+        let Table { mut partitions, tables, end } = on_disk.map_err(|reason| refuse(&reason))?;
+        let mut known: Vec<Range<u64>> = disk
+            .partitions()
+            .iter()
+            .filter_map(BlockDevice::range)
+            .map(|(start, length)| start..start + length)
+            .collect();
+        known.sort_by_key(|range| range.start);
+        partitions.sort_by_key(|range| range.start);
+        if known != partitions {
+            return Err(refuse(
+                "its table and the kernel do not name the same partitions; have the kernel read it again (partprobe), or restart",
+            ));
+        }
+        if partitions.is_empty() {
+            return Err(refuse("it has no partitions; to discard all of it, give consent to the whole disk"));
+        }
+        let ranges = holes(&partitions, end.min(bytes));
+        let target = Target::parts(&disk, ranges.clone()).ok_or_else(|| refuse(NOTHING_BEHIND))?;
+        if let Some(reason) = use_of(&target) {
+            return Err(refuse(&reason));
+        }
+        let digest = digest(&fd, &tables).map_err(|errno| not_possible("read", &path, errno))?;
+        let (id, model) = (StableId::of_device(&disk, bytes), disk.model());
+        Ok(Self { id, model, table, ranges, identity, digest, path })
+    }
+
+    /// Its bytes, to ask who else uses them.
+    fn target(&self) -> Option<Target> {
+        let Identity::Device { number, .. } = self.identity else { return None };
+        Target::parts(&BlockDevice::by_number(number)?, self.ranges.clone())
+    }
+
+    /// All of it together.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+}
+
+impl UnusedConsent {
+    /// Consents, if what was typed is what the disk is known by, and everything is as it was looked at.
+    ///
+    /// # Errors
+    /// A refusal that names the check which failed, and what to do.
+    pub fn take(space: &UnusedSpace, agreement: &Agreement) -> Result<Self, LabError> {
+        let UnusedSpace { path, id, .. } = space;
+        agreement.names(path, id)?;
+        let fd = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| not_possible("open for writing", path, errno))?;
+        if lock_patiently(&fd).is_err() {
+            let reason = "another program holds a lock on it, as tools for partitions do; end that first";
+            return Err(refusal(path, reason));
+        }
+        let target = space.target().ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
+        let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
+        let consent = Self { space: space.clone(), fd, _claims: claims };
+        consent.check()?;
+        Ok(consent)
+    }
+
+    /// What it is for.
+    pub fn space(&self) -> &UnusedSpace {
+        &self.space
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Whether everything still is as it was.
+    ///
+    /// # Errors
+    /// A refusal, if not.
+    pub(crate) fn check(&self) -> Result<(), LabError> {
+        if Identity::from_fd(&self.fd)? != self.space.identity
+            || UnusedSpace::at(&self.space.path)? != self.space
+        {
+            return Err(refusal(
+                &self.space.path,
+                "its partitions have changed since they were looked at; look again, and start again",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a table says.
+pub(super) struct Table {
+    pub(super) partitions: Vec<Range<u64>>,
+    /// Where the table itself stands.
+    pub(super) tables: [Range<u64>; 2],
+    /// Up to where partitions may reach.
+    pub(super) end: u64,
+}
+
+fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
+    read_table(fd, block, bytes).map_err(|reason| {
+        format!("its partition table can not be read ({reason}); have it checked first (gdisk -l)")
+    })
+}
+
+/// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes each from 446 on.
+fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
+    let sector = read(fd, &(0..512))
+        .map_err(|errno| format!("its first sector can not be read ({errno}); see likenew facts"))?;
+    let number =
+        |at: usize| u64::from(u32::from_le_bytes(sector[at..at + 4].try_into().expect("four bytes")));
+    let entries = (0..4).map(|index| 446 + 16 * index).filter(|at| sector[at + 4] != 0);
+    let mut partitions = Vec::new();
+    for at in entries {
+        if [0x05, 0x0F, 0x85].contains(&sector[at + 4]) {
+            return Err(
+                "it has an extended partition, with tables between its parts; trim the file systems on it instead (fstrim)".to_owned()
+            );
+        }
+        partitions.push(number(at + 8) * block..(number(at + 8) + number(at + 12)) * block);
+    }
+    // Copies of tables, and RAID of mainboards, lie in the last sectors.
+    Ok(Table { partitions, tables: [0..512, 0..0], end: bytes.saturating_sub(GRAIN) })
+}
+
+/// What lies behind the first partition and within no other, on whole grains.
+fn holes(partitions: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
+    let mut holes = Vec::new();
+    let mut covered = partitions.first().map_or(end, |first| first.end);
+    let starts = partitions.iter().skip(1).map(|partition| (partition.start, partition.end));
+    for (start, next) in starts.chain([(end, end)]) {
+        let hole = covered.next_multiple_of(GRAIN)..start / GRAIN * GRAIN;
+        if hole.start < hole.end {
+            holes.push(hole);
+        }
+        covered = covered.max(next);
+    }
+    holes
+}
+
+fn digest(fd: &OwnedFd, ranges: &[Range<u64>]) -> rustix::io::Result<[u8; 32]> {
+    let mut digest = Sha256::new();
+    for range in ranges {
+        digest.update(read(fd, range)?);
+    }
+    Ok(digest.finalize().into())
+}
+
+pub(super) fn read(fd: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
+    let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match pread(fd, &mut bytes[filled..], range.start + filled as u64)? {
+            0 => break,
+            moved => filled += moved,
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads the table of this kind and everything that follows from it, for fuzzers.
+///
+/// # Errors
+/// A sentence: it cannot be read.
+pub(crate) fn partition_table(fd: &OwnedFd, kind: &str, bytes: u64) -> Result<(), String> {
+    let read = if kind == "gpt" { of_gpt(fd, 512, bytes) } else { of_dos(fd, 512, bytes) };
+    let Table { mut partitions, tables, end } = read?;
+    partitions.sort_by_key(|range| range.start);
+    let _ = holes(&partitions, end);
+    digest(fd, &tables).map(drop).map_err(|errno| errno.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn holes_lie_behind_the_first_partition_and_between_others() {
+        type Mib = (u64, u64);
+        let cases: [(&[Mib], u64, &[Mib]); 6] = [
+            (&[], 100, &[]),
+            (&[(1, 4)], 8, &[(4, 8)]),
+            (&[(3, 4), (6, 8)], 8, &[(4, 6)]),
+            (&[(1, 4), (4, 8)], 8, &[]),
+            (&[(2, 3), (4, 6), (5, 7)], 9, &[(3, 4), (7, 9)]),
+            // A table that overlaps covers the whole of it.
+            (&[(1, 9), (3, 4)], 12, &[(9, 12)]),
+        ];
+        for (partitions, end, expected) in cases {
+            let in_mib = |ranges: &[Mib]| -> Vec<Range<u64>> {
+                ranges.iter().map(|(start, end)| start * MIB..end * MIB).collect()
+            };
+            assert_eq!(holes(&in_mib(partitions), end * MIB), in_mib(expected));
+        }
+        let end = 10 * MIB + 5;
+        assert_eq!(holes(&[512..2 * MIB + 512, 3 * MIB + 512..9 * MIB + 1], end), [], "no whole grain");
+        let first = [512..2 * MIB + 512, 3 * MIB..3 * MIB + 1];
+        let found = holes(&first, end);
+        assert_eq!((found.len(), found[0].start, found[0].end), (1, 4 * MIB, 10 * MIB));
+    }
+}

@@ -1,0 +1,99 @@
+//! Whether what is to be kept safe lies on other blocks than what is rewritten.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::Path;
+
+use likenew_core::lab_error::LabError;
+
+use crate::block::BlockDevice;
+use crate::in_use::{add_with_lower_devices, lower_device};
+use crate::mounts::{DeviceNumber, Mount};
+
+/// File systems that may lie on several devices and of which /sys does not say on which.
+const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
+/// Memory: it is apart from everything, and a journal there is lost with the power.
+const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
+/// Files on other machines.
+const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "afs"];
+
+/// Checks that the folder or file `kept` lies durably, and on other blocks than the block device `device`, however many layers lie between.
+///
+/// # Errors
+/// A refusal: it does not, or nobody can tell.
+pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), LabError> {
+    let refuse = |reason: String| {
+        Err(LabError::Refused(format!(
+            "{} is no place for what must survive the rewriting of {}: {reason}. Choose a folder on another drive",
+            kept.display(),
+            device.display()
+        )))
+    };
+    let mount = File::open(kept)
+        .map_err(LabError::system(format!("open {}", kept.display())))
+        .map(Mount::containing)?;
+    let Some(mount) = mount else { return refuse("the system does not say where it lies".to_owned()) };
+    let kind = &*mount.kind;
+    if MEMORY.contains(&kind) {
+        return refuse(format!("it lies in memory ({kind}), which a loss of power empties"));
+    }
+    if REMOTE.contains(&kind) {
+        return Ok(());
+    }
+    let Some(ground) = DeviceNumber::at(device).and_then(BlockDevice::by_number) else {
+        return refuse("the latter is no block device that /sys lists".to_owned());
+    };
+    let Some(one) = lower_device(&mount).filter(|_| !ON_SEVERAL_DEVICES.contains(&kind)) else {
+        return refuse(format!("of its file system ({kind}) it is not known on which drives it lies"));
+    };
+    let mut stands_on = HashSet::new();
+    for member in members(&one, Path::new("/sys/fs/btrfs")) {
+        if !add_with_lower_devices(&member, &mut stands_on) {
+            return refuse("it lies on a loop device, and on what that stands is not known".to_owned());
+        }
+    }
+    if stands_on.contains(ground.folder()) {
+        return refuse(format!("it lies on {} itself", ground.name()));
+    }
+    Ok(())
+}
+
+/// All devices of the btrfs that one of them belongs to; that one alone, where it belongs to none.
+fn members(one: &BlockDevice, btrfs: &Path) -> Vec<BlockDevice> {
+    let systems = fs::read_dir(btrfs).into_iter().flatten().flatten();
+    let devices = |system: fs::DirEntry| -> Vec<BlockDevice> {
+        let links = fs::read_dir(system.path().join("devices")).into_iter().flatten().flatten();
+        links.filter_map(|link| Some(BlockDevice::at(fs::canonicalize(link.path()).ok()?))).collect()
+    };
+    let is_in = |all: &Vec<BlockDevice>| all.iter().any(|device| device.folder() == one.folder());
+    systems.map(devices).find(is_in).unwrap_or_else(|| vec![one.clone()])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_btrfs_stands_on_all_of_its_devices() {
+        let root = tempfile::tempdir().unwrap();
+        let sys = fs::canonicalize(root.path()).unwrap();
+        for folder in ["sda", "sdb", "sdc", "btrfs/features", "btrfs/1-2-3/devices"] {
+            fs::create_dir_all(sys.join(folder)).unwrap();
+        }
+        for name in ["sda", "sdb"] {
+            symlink(sys.join(name), sys.join("btrfs/1-2-3/devices").join(name)).unwrap();
+        }
+        let of = |name: &str| {
+            let mut names: Vec<_> = members(&BlockDevice::at(sys.join(name)), &sys.join("btrfs"))
+                .iter()
+                .map(BlockDevice::name)
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(of("sdb"), ["sda", "sdb"]);
+        assert_eq!(of("sdc"), ["sdc"]);
+    }
+}

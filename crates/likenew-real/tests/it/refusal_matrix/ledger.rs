@@ -1,0 +1,137 @@
+//! The list of all cases, and what each has to show.
+
+use std::path::{Path, PathBuf};
+
+use likenew_core::lab_error::LabError;
+use likenew_real::consent::{Agreement, Consent, Loss};
+
+/// Cases that were tried, each under a name of its own.
+#[derive(Default)]
+pub struct Ledger {
+    names: Vec<String>,
+    texts: Vec<String>,
+}
+
+/// Words that a text of help has no use for.
+const SCOLDING: [&str; 12] = [
+    "!",
+    "error",
+    "invalid",
+    "illegal",
+    "forbidden",
+    "wrong",
+    "must not",
+    "panic",
+    "fail",
+    "not allowed",
+    "Os {",
+    "unwrap",
+];
+
+impl Ledger {
+    /// Tries to get consent for `path` with this agreement, which has to be refused with a text that has all these words, and must
+    /// not change `image`, in which the bytes lie.
+    #[track_caller]
+    pub fn refused(&mut self, name: &str, image: &Path, path: &Path, agreement: &Agreement, words: &[&str]) {
+        self.attempt(name, image, path, || Consent::to_overwrite(path, agreement), words);
+    }
+
+    /// The same for what was looked at before, and has changed since.
+    #[track_caller]
+    pub fn changed(&mut self, name: &str, image: &Path, loss: &Loss, agreement: &Agreement, words: &[&str]) {
+        self.attempt(name, image, &loss.path, || Consent::to_lose(loss, agreement), words);
+    }
+
+    /// The same for any way to a consent.
+    #[track_caller]
+    pub fn attempt(
+        &mut self,
+        name: &str,
+        image: &Path,
+        path: &Path,
+        way: impl FnOnce() -> Result<Consent, LabError>,
+        words: &[&str],
+    ) {
+        let before = Bytes::of(image);
+        let text = match way() {
+            // The doors turn this, and nothing else, into exit code 3.
+            Err(LabError::Refused(text)) => text,
+            Err(lab_error) => panic!("{name}: this is no refusal: {lab_error}"),
+            Ok(_) => panic!("{name}: there was consent to {}", path.display()),
+        };
+        assert!(Bytes::of(image) == before, "{name}: {} was changed", image.display());
+        for word in words {
+            assert!(text.contains(word), "{name}: \"{word}\" is missing in: {text}");
+        }
+        helps(name, path, &text);
+        assert!(!self.names.iter().any(|known| known == name), "two cases have the name {name}");
+        self.names.push(name.to_owned());
+        self.texts.push(text);
+    }
+
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// For a reader of the texts: `cargo test -p likenew-real --test it no_consent -- --nocapture`.
+    pub fn print(&self) {
+        for (name, text) in self.names.iter().zip(&self.texts) {
+            eprintln!("{name}\n    {text}");
+        }
+    }
+}
+
+/// A refusal names what it is about, says that it is left alone or why it could not be used, and ends with what to do.
+#[track_caller]
+fn helps(name: &str, path: &Path, text: &str) {
+    let resolved = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let names_it = [path, &resolved].iter().any(|path| text.contains(path.to_str().unwrap()));
+    assert!(names_it, "{name}: it does not say what it is about: {text}");
+    let advice = text.rsplit_once([';', ':']).map_or("", |(_, advice)| advice.trim());
+    assert!(advice.split_whitespace().count() >= 2, "{name}: it does not say what to do: {text}");
+    assert!(!text.ends_with('.'), "{name}: {text}");
+    for word in SCOLDING {
+        // Paths and names are the owner's own words.
+        let ours = text.replace(path.to_str().unwrap(), "").replace(resolved.to_str().unwrap(), "");
+        assert!(!ours.contains(word), "{name}: \"{word}\" helps nobody: {text}");
+    }
+}
+
+/// What an image holds; of what is no file, nothing.
+#[derive(PartialEq)]
+enum Bytes {
+    Are(Vec<u8>),
+    None,
+}
+
+impl Bytes {
+    fn of(image: &Path) -> Self {
+        match std::fs::symlink_metadata(image) {
+            Ok(metadata) if metadata.is_file() => Self::Are(std::fs::read(image).unwrap_or_default()),
+            _ => Self::None,
+        }
+    }
+}
+
+/// What is typed.
+pub fn typed(id: &str, destroy: &[&str]) -> Agreement {
+    Agreement { id: id.into(), destroy: destroy.iter().map(|name| (*name).to_owned()).collect() }
+}
+
+/// What has to be typed for it now, with everything on it named.
+#[track_caller]
+pub fn right(path: &Path) -> (Loss, Agreement) {
+    let loss = Loss::at(path).unwrap();
+    let agreement = typed(&loss.id.text, &loss.carries);
+    // That it would do is what makes the refusals that follow worth something.
+    drop(Consent::to_lose(&loss, &agreement).unwrap());
+    (loss, agreement)
+}
+
+/// A file of these bytes, all different from zero somewhere, in a folder.
+pub fn file(folder: &Path, name: &str, bytes: usize) -> PathBuf {
+    let path = folder.join(name);
+    let content: Vec<u8> = (0..bytes).map(|index| (index / 4096) as u8).collect();
+    std::fs::write(&path, content).unwrap();
+    path
+}

@@ -1,0 +1,81 @@
+//! Documents with the names they are told apart by.
+
+use serde::Serialize;
+
+use crate::document::Document;
+
+/// A document and what it is called beside others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LabelledDocument {
+    /// Short; unique among the documents of one procedure that are shown together.
+    pub label: String,
+    /// The document.
+    pub document: Document,
+}
+
+/// Names each document by its target, by target and state where a procedure ran on a target more than once, and by a
+/// number where that still leaves two alike.
+pub fn label_all(documents: Vec<Document>) -> Vec<LabelledDocument> {
+    let mut labels: Vec<String> = documents.iter().map(|document| document.target.name.clone()).collect();
+    let procedures: Vec<&str> = documents.iter().map(|document| document.procedure.as_str()).collect();
+    extend_repeated(&mut labels, &procedures, |index| {
+        let facts = &documents[index].target.facts;
+        facts.iter().find(|(name, _)| name == "state").map(|(_, state)| state.clone())
+    });
+    while extend_repeated(&mut labels, &procedures, |index| Some(format!("#{}", index + 1))) {}
+    labels.into_iter().zip(documents).map(|(label, document)| LabelledDocument { label, document }).collect()
+}
+
+/// Adds a word to every label that occurs more than once in a procedure, and says whether there was one. The word is
+/// left out where it is the same for all that share a label, as it would not tell them apart.
+fn extend_repeated(
+    labels: &mut [String],
+    procedures: &[&str],
+    word: impl Fn(usize) -> Option<String>,
+) -> bool {
+    let before = labels.to_vec();
+    let mut repeated = false;
+    for (index, label) in labels.iter_mut().enumerate() {
+        let alike: Vec<usize> = (0..before.len())
+            .filter(|other| before[*other] == before[index] && procedures[*other] == procedures[index])
+            .collect();
+        repeated |= alike.len() > 1;
+        if alike.iter().any(|other| word(*other) != word(index))
+            && let Some(word) = word(index)
+        {
+            *label = format!("{label} {word}");
+        }
+    }
+    repeated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    fn labels(documents: Vec<Document>) -> Vec<String> {
+        label_all(documents).into_iter().map(|labelled| labelled.label).collect()
+    }
+
+    #[test]
+    fn labels_are_as_short_as_they_can_be() {
+        let (new, used) = (fixtures::bench("sim:a", 1.0), fixtures::bench("sim:b", 0.5));
+        assert_eq!(labels(vec![new.clone(), used]), ["sim:a", "sim:b"]);
+        let mut used = new.clone();
+        used.target.facts = vec![("state".into(), "used".into())];
+        assert_eq!(labels(vec![new.clone(), used]), ["sim:a new", "sim:a used"]);
+        assert_eq!(labels(vec![new.clone(), new.clone()]), ["sim:a #1", "sim:a #2"]);
+        let mut other = new.clone();
+        other.procedure = "age".into();
+        assert_eq!(labels(vec![new, other]), ["sim:a", "sim:a"], "they are never side by side");
+        assert_eq!(labels(Vec::new()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn labels_stay_apart_when_a_name_looks_like_a_number() {
+        let names = ["sim:a", "sim:a", "sim:a #1"];
+        let labels = labels(names.iter().map(|name| fixtures::bench(name, 1.0)).collect());
+        assert!(labels[0] != labels[2] && labels[1] != labels[2] && labels[0] != labels[1], "{labels:?}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Asks a procedure what to run, runs it, and asks again until there is enough.
+
+use likenew_core::drive::{Drive, LaneRequirements};
+use likenew_core::lab_error::LabError;
+use likenew_core::probe::{Observation, Probe};
+use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::replay_spec::ReplaySpec;
+use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
+use likenew_core::trace::TraceSource;
+use likenew_core::units::Nanos;
+use likenew_core::workload::Workload;
+
+use crate::run::{RunError, RunResult, run_with};
+
+/// Follows a run: shows it, stores it, and may stop it.
+pub trait Observer {
+    /// The procedure has said what comes next, by this evidence.
+    fn on_decide(&mut self, _procedure: &dyn Procedure, _evidence: &Evidence, _step: &Step) {}
+
+    /// A workload is about to run.
+    fn on_begin(&mut self, _workload: &Workload) {}
+
+    /// Whether somebody has asked to stop; looked at before every workload.
+    fn stop_requested(&self) -> bool {
+        false
+    }
+
+    /// The recording of the workload that is about to run, at its start.
+    ///
+    /// # Errors
+    /// A sentence: it can not be read, or is not the recording that is meant.
+    fn trace(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
+        Err(format!("the recording {} is not at hand here", replay_spec.trace))
+    }
+
+    /// A recorder for one lane of the workload that is about to run.
+    fn recorder(&mut self) -> Box<dyn Recorder + Send>;
+
+    /// A workload has ended; its record is already part of the evidence.
+    ///
+    /// # Errors
+    /// What was measured could not be stored; the run ends.
+    fn on_end(&mut self, segment: &Segment) -> Result<(), String>;
+
+    /// A look is about to be taken.
+    fn on_probe(&mut self, _look: &Probe) {}
+
+    /// A look was taken; what it found is already part of the evidence.
+    ///
+    /// # Errors
+    /// What was found could not be stored; the run ends.
+    fn on_probe_end(&mut self, _sight: &Observation) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// How a run ended that measured what it could.
+#[derive(Debug)]
+pub enum End {
+    /// The procedure had enough.
+    Complete,
+    /// Somebody asked to stop.
+    Interrupted,
+    /// The drive answered with an error that makes going on pointless.
+    Failed(Stop),
+    /// The lab failed in the middle.
+    LabError(LabError),
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// The plan does not fit the drive.
+    #[error("the plan does not fit this drive: {0}")]
+    Plan(String),
+    /// A workload could not start.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// What was measured could not be stored.
+    #[error("could not store what was measured: {0}")]
+    Store(String),
+}
+
+/// Conducts `procedure` on `drive`; what is measured is added to `evidence`, which may hold the part of an earlier run.
+///
+/// # Errors
+/// The plan does not fit the drive, a workload could not start, or its record could not be stored. What was measured
+/// before is in `evidence` in every case.
+pub fn run_procedure(
+    drive: &mut dyn Drive,
+    procedure: &dyn Procedure,
+    evidence: &mut Evidence,
+    observer: &mut dyn Observer,
+) -> Result<End, RunnerError> {
+    // A simulated drive's own time has no breaks.
+    let mut after_interruption = !evidence.is_empty() && drive.geometry().clock == Clock::Wall;
+    loop {
+        let step = procedure.next(evidence).map_err(RunnerError::Plan)?;
+        if step == Step::Done {
+            return Ok(End::Complete);
+        }
+        observer.on_decide(procedure, evidence, &step);
+        if observer.stop_requested() {
+            return Ok(End::Interrupted);
+        }
+        let end = match step {
+            Step::Run(workload) => run_one(drive, &workload, &mut after_interruption, evidence, observer)?,
+            Step::Probe(probe) => probe_once(drive, probe, &mut after_interruption, evidence, observer)?,
+            Step::Done => unreachable!("it was returned"),
+        };
+        if let Some(end) = end {
+            return Ok(end);
+        }
+    }
+}
+
+/// Runs a workload and keeps its record; an end, if it was the last.
+fn run_one(
+    drive: &mut dyn Drive,
+    workload: &Workload,
+    after_interruption: &mut bool,
+    evidence: &mut Evidence,
+    observer: &mut dyn Observer,
+) -> Result<Option<End>, RunnerError> {
+    observer.on_begin(workload);
+    let shared = std::cell::RefCell::new(&mut *observer);
+    let mut trace = |replay_spec: &ReplaySpec| shared.borrow_mut().trace(replay_spec);
+    let RunResult { mut segment, lab_error } =
+        run_with(drive, workload, &mut trace, &mut || shared.borrow_mut().recorder())?;
+    segment.after_interruption = std::mem::take(after_interruption);
+    let stop = segment.stop;
+    evidence.segments.push(segment);
+    evidence.identity.accounting = drive.flash_counters();
+    observer.on_end(evidence.segments.last().expect("one was just added")).map_err(RunnerError::Store)?;
+    Ok(match (lab_error, stop) {
+        (Some(lab_error), _) => Some(End::LabError(lab_error)),
+        (None, Stop::Reached) => None,
+        (None, Stop::Interrupted) => Some(End::Interrupted),
+        (None, stop @ (Stop::Failed { .. } | Stop::JobFailed { .. })) => Some(End::Failed(stop)),
+    })
+}
+
+/// Takes a look and keeps what it found; an end, if the lab failed.
+fn probe_once(
+    drive: &mut dyn Drive,
+    probe: Probe,
+    after_interruption: &mut bool,
+    evidence: &mut Evidence,
+    observer: &mut dyn Observer,
+) -> Result<Option<End>, RunnerError> {
+    observer.on_probe(&probe);
+    let mut observation = match observation(drive, probe, evidence.segments.len()) {
+        Ok(observation) => observation,
+        Err(lab_error) => return Ok(Some(End::LabError(lab_error))),
+    };
+    observation.after_interruption = std::mem::take(after_interruption);
+    evidence.identity.accounting = drive.flash_counters();
+    evidence.observations.push(observation);
+    observer
+        .on_probe_end(evidence.observations.last().expect("one was just added"))
+        .map_err(RunnerError::Store)?;
+    Ok(None)
+}
+
+/// Takes a look after so many workloads.
+pub(crate) fn observation(
+    drive: &mut dyn Drive,
+    probe: Probe,
+    after: usize,
+) -> Result<Observation, LabError> {
+    let started_at = now(drive)?;
+    let result = drive.probe(&probe)?;
+    let ended_at = now(drive)?;
+    Ok(Observation {
+        probe,
+        result,
+        after,
+        started_at,
+        ended_at,
+        after_interruption: false,
+        accounting: drive.flash_counters(),
+    })
+}
+
+/// What the drive's clock reads; a lane is who knows.
+fn now(drive: &mut dyn Drive) -> Result<Nanos, LabError> {
+    let lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 0, length_max: 0 })?;
+    Ok(lanes.first().expect("a drive opens the lanes it was asked for").now())
+}

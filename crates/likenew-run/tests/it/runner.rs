@@ -1,0 +1,210 @@
+//! The conductor, on a procedure that is known beforehand.
+
+use likenew_core::drive::Drive as _;
+use likenew_core::io::Op;
+use likenew_core::memory::Memory;
+use likenew_core::plan::Plan;
+use likenew_core::probe::{Observation, Probe, ProbeResult};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::recorder::{Recorder, Stop};
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::verdict::Findings;
+use likenew_core::workload::Workload;
+use likenew_run::restore::{RestoreError, RestoreStep, restore};
+use likenew_run::runner::{End, Observer, RunnerError, run_procedure};
+
+/// Reads ten times, five times over.
+struct FiveTimes;
+
+static CARD: Descriptor = Descriptor { name: "five", question: "?", writes: "nothing", manual: "" };
+
+impl Procedure for FiveTimes {
+    fn descriptor(&self) -> &'static Descriptor {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: 1 << 20 }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        if evidence.segments.len() == 5 {
+            return Ok(Step::Done);
+        }
+        let text = "name = 'w'\nuntil.ops = 10\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.sequential = 'whole'\narrival.closed.depth = 1";
+        let workload: Workload = toml::from_str(text).unwrap();
+        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
+    }
+
+    fn judge(&self, _evidence: &Evidence) -> Findings {
+        Findings::default()
+    }
+}
+
+/// Looks before and after what another procedure runs.
+struct Looking;
+
+impl Procedure for Looking {
+    fn descriptor(&self) -> &'static Descriptor {
+        &CARD
+    }
+
+    fn layout(&self) -> Layout {
+        FiveTimes.layout()
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let step = FiveTimes.next(evidence)?;
+        let due = match evidence.observations.len() {
+            0 => true,
+            1 => step == Step::Done,
+            _ => false,
+        };
+        Ok(if due { Step::Probe(Probe::TrimPath) } else { step })
+    }
+
+    fn judge(&self, _evidence: &Evidence) -> Findings {
+        Findings::default()
+    }
+}
+
+/// Keeps what it is shown; can be full, or ask to stop, after so many workloads.
+#[derive(Default)]
+struct RecordingObserver {
+    kept: Vec<Segment>,
+    result: Vec<Observation>,
+    full_after: Option<usize>,
+    stop_after: Option<usize>,
+}
+
+impl Observer for RecordingObserver {
+    fn stop_requested(&self) -> bool {
+        self.stop_after == Some(self.kept.len())
+    }
+
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn on_end(&mut self, segment: &Segment) -> Result<(), String> {
+        if self.full_after == Some(self.kept.len()) {
+            return Err("no room".into());
+        }
+        self.kept.push(segment.clone());
+        Ok(())
+    }
+
+    fn on_probe_end(&mut self, observation: &Observation) -> Result<(), String> {
+        if self.full_after == Some(self.kept.len()) {
+            return Err("no room".into());
+        }
+        self.result.push(observation.clone());
+        Ok(())
+    }
+}
+
+fn evidence(drive: &Memory) -> Evidence {
+    let plan =
+        Plan { schema: 1, procedure: "five".into(), target: None, seed: 7, options: toml::Table::new() };
+    Evidence::new(plan, drive.identity(), drive.geometry())
+}
+
+fn memory() -> Memory {
+    Memory::new(1 << 20, Nanos::from_micros(10), 1)
+}
+
+#[test]
+fn it_asks_until_there_is_enough_and_everything_is_stored() {
+    let mut drive = memory();
+    let (mut evidence, mut watch) = (evidence(&drive), RecordingObserver::default());
+    assert!(matches!(run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut watch), Ok(End::Complete)));
+    assert_eq!(evidence.segments.len(), 5);
+    assert_eq!(evidence.segments, watch.kept);
+    assert!(evidence.segments.iter().all(|segment| segment.ios(Op::Read) == 10));
+}
+
+#[test]
+fn it_goes_on_where_an_earlier_run_ended() {
+    let mut drive = memory();
+    let (mut evidence, mut first) =
+        (evidence(&drive), RecordingObserver { stop_after: Some(2), ..RecordingObserver::default() });
+    assert!(matches!(run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut first), Ok(End::Interrupted)));
+    assert_eq!(evidence.segments.len(), 2);
+    let mut second = RecordingObserver::default();
+    assert!(matches!(run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut second), Ok(End::Complete)));
+    assert_eq!((evidence.segments.len(), second.kept.len()), (5, 3));
+}
+
+#[test]
+fn probes_run_in_order_and_keep_their_position() {
+    let mut drive = memory();
+    let (mut evidence, mut watch) = (evidence(&drive), RecordingObserver::default());
+    assert!(matches!(run_procedure(&mut drive, &Looking, &mut evidence, &mut watch), Ok(End::Complete)));
+    assert_eq!((evidence.segments.len(), evidence.steps()), (5, 7));
+    assert_eq!(evidence.observations, watch.result);
+    let [first, last] = watch.result.as_slice() else { panic!("two looks") };
+    assert_eq!((first.after, last.after), (0, 5));
+    assert!(
+        matches!(&first.result, ProbeResult::Unknown(reason) if !reason.is_empty()),
+        "a drive in memory has no layers"
+    );
+    assert_eq!(first.ended_at, evidence.segments[0].started_at);
+    assert_eq!(last.started_at, evidence.segments[4].ended_at);
+    let mut full = RecordingObserver { full_after: Some(0), ..RecordingObserver::default() };
+    evidence.observations.pop();
+    let error = run_procedure(&mut drive, &Looking, &mut evidence, &mut full).unwrap_err();
+    assert!(matches!(error, RunnerError::Store(_)));
+}
+
+#[test]
+fn a_drive_is_restored_by_its_workloads_and_probes() {
+    let mut drive = memory();
+    let (mut evidence, mut watch) = (evidence(&drive), RecordingObserver::default());
+    run_procedure(&mut drive, &Looking, &mut evidence, &mut watch).unwrap();
+    let mut names = Vec::new();
+    let mut back = |evidence: &Evidence| {
+        let begins = |again: &RestoreStep, _: usize, all: usize| {
+            assert_eq!(all, 7);
+            names.push(matches!(again, RestoreStep::Probe(_)));
+        };
+        let mut none = |_: &_| Err("there is no recording here".to_owned());
+        restore(&mut memory(), &evidence.segments, &evidence.observations, begins, &mut none, &mut || {
+            Box::new(())
+        })
+    };
+    back(&evidence).unwrap();
+    evidence.observations[1].result = ProbeResult::Unknown("something else".into());
+    let error = back(&evidence).unwrap_err();
+    assert!(matches!(error, RestoreError::Otherwise { number: 7, .. }), "{error}");
+    assert_eq!(names[..7], [true, false, false, false, false, false, true]);
+}
+
+#[test]
+fn what_can_not_be_stored_ends_the_run() {
+    let mut drive = memory();
+    let (mut evidence, mut watch) =
+        (evidence(&drive), RecordingObserver { full_after: Some(3), ..RecordingObserver::default() });
+    let error = run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut watch).unwrap_err();
+    assert!(matches!(&error, RunnerError::Store(reason) if reason == "no room"), "{error}");
+    assert_eq!(watch.kept.len(), 3);
+}
+
+#[test]
+fn a_drive_that_vanishes_ends_the_run_with_what_there_is() {
+    let mut drive = memory().lost_after(25);
+    let (mut evidence, mut watch) = (evidence(&drive), RecordingObserver::default());
+    let end = run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut watch).unwrap();
+    assert!(matches!(end, End::LabError(_)));
+    assert_eq!(evidence.segments.iter().map(|segment| segment.ios(Op::Read)).sum::<u64>(), 25);
+}
+
+#[test]
+fn a_drive_that_refuses_everything_ends_the_run() {
+    const ENODEV: i32 = 19;
+    let mut drive = memory().with_bad(0..1 << 20, ENODEV);
+    let (mut evidence, mut watch) = (evidence(&drive), RecordingObserver::default());
+    let end = run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut watch).unwrap();
+    assert!(matches!(end, End::Failed(Stop::Failed { errno: ENODEV, .. })));
+    assert_eq!(evidence.segments.len(), 1);
+}

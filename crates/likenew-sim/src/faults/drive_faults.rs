@@ -1,0 +1,218 @@
+//! What is wrong with a drive.
+
+use std::ops::Range;
+
+use likenew_core::units::{Nanos, amount, rate};
+
+/// What is wrong with a drive. Addresses are those that the host uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriveFaults {
+    /// Bytes that are really there.
+    pub real_capacity_bytes: Option<u64>,
+    /// Addresses go round at so many bytes, of which those beyond the real ones are nowhere: writes to them are dropped, and
+    /// reads bring zeros. Equal to the real bytes, or not said, it is what f3 names *wraparound* among the kinds of
+    /// counterfeit flash; as large as the drive says it is, *limbo*; in between, *chain*.
+    pub wrap_bytes: Option<u64>,
+    /// Sectors of these bytes are read with flipped bits, the same ones each time, and without an error.
+    pub flipped: Vec<Range<u64>>,
+    /// Bits that are flipped in each sector of `flipped`.
+    pub flipped_bits: u32,
+    /// Each time after so many writes, one is answered and never done.
+    pub lost_write_every: Option<u64>,
+    /// Reads that touch these bytes end in the medium's error, after all retries.
+    pub unreadable: Vec<Range<u64>>,
+    /// Reads that touch these bytes take retries, from 1 to `retries_max`, each number equally often.
+    pub slow: Vec<Range<u64>>,
+    /// The time of one retry.
+    pub retry: Nanos,
+    /// Retries before the drive gives up.
+    pub retries_max: u32,
+    /// After so many bytes written, writes and TRIM end in the medium's error.
+    pub read_only_after_bytes: Option<u64>,
+    /// When the drive stops for a while.
+    pub stall: Option<StallParameters>,
+    /// What becomes of TRIM between the host and the drive.
+    pub trim: Option<TrimDefect>,
+    /// Who else uses the drive.
+    pub neighbour: Option<NeighbourParameters>,
+    /// Single I/Os that take long.
+    pub outliers: Option<OutlierParameters>,
+    /// When the drive is slow for a while.
+    pub throttle: Option<ThrottleParameters>,
+}
+
+/// Another program's I/Os on the same drive, at random moments and places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeighbourParameters {
+    /// How many a second, on average.
+    pub ios_per_s: u32,
+    /// Bytes of each.
+    pub io_bytes: u32,
+    /// How many of a hundred are writes.
+    pub write_percent: u32,
+}
+
+/// Single I/Os that are answered late; the drive serves others meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutlierParameters {
+    /// One of so many, at random.
+    pub every_ios: u64,
+    /// By so much later.
+    pub span: Nanos,
+}
+
+/// When a drive moves less for a while, as one does that is too hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThrottleParameters {
+    /// Before each multiple of this.
+    pub interval: Nanos,
+    /// For so long.
+    pub span: Nanos,
+    /// Bytes a second at most.
+    pub bytes_per_s: u64,
+}
+
+impl ThrottleParameters {
+    /// Whether the drive is slow at a time.
+    pub(crate) fn is_on(&self, now: Nanos) -> bool {
+        self.interval.0 - now.0 % self.interval.0 <= self.span.0
+    }
+
+    /// How often it was slow until a time, and for how long in sum.
+    pub(crate) fn until(&self, now: Nanos) -> (u64, Nanos) {
+        let (times, within) = (now.0 / self.interval.0, now.0 % self.interval.0);
+        let quiet = self.interval.0 - self.span.0;
+        (times + u64::from(within > quiet), Nanos(times * self.span.0 + within.saturating_sub(quiet)))
+    }
+}
+
+/// What a bridge between the host and a drive does to TRIM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimDefect {
+    /// It announces none, so that the host sends none.
+    Hidden,
+    /// It announces TRIM, answers that it was done, and passes nothing on.
+    Dropped,
+}
+
+impl TrimDefect {
+    /// As files spell them, in the order of the variants.
+    pub(crate) const WORDS: [&str; 2] = ["hidden", "dropped"];
+    pub(crate) const ALL: [Self; 2] = [Self::Hidden, Self::Dropped];
+}
+
+/// When a drive stops for a while: it takes nothing and answers nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StallParameters {
+    /// Each time that it was given so many I/Os.
+    pub every_ios: Option<u64>,
+    /// Each time that its clock reaches a multiple of this.
+    pub interval: Option<Nanos>,
+    /// For how long.
+    pub span: Nanos,
+}
+
+impl DriveFaults {
+    /// Whether they change what is read of what was written, so that its bytes have to go through them.
+    pub fn change_bytes(&self) -> bool {
+        self.real_capacity_bytes.is_some() || !self.flipped.is_empty() || self.lost_write_every.is_some()
+    }
+
+    /// What is wrong, for people, as name and value.
+    pub fn describe(&self) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        if let Some(bytes) = self.real_capacity_bytes {
+            facts.push(("real capacity", format!("{}: {}", amount(bytes), self.beyond(bytes))));
+        }
+        if !self.flipped.is_empty() {
+            let what = format!("{}: {} bits of each sector", spell(&self.flipped), self.flipped_bits);
+            facts.push(("flipped", what));
+        }
+        if let Some(every) = self.lost_write_every {
+            facts.push(("lost writes", format!("one of {every} is answered and never done")));
+        }
+        let (retry, retries) = (self.retry, self.retries_max);
+        if !self.unreadable.is_empty() {
+            let what = format!(
+                "{}: reads end in an error after {retries} retries of {retry}",
+                spell(&self.unreadable)
+            );
+            facts.push(("unreadable", what));
+        }
+        if !self.slow.is_empty() {
+            let what = format!("{}: reads take 1 to {retries} retries of {retry}", spell(&self.slow));
+            facts.push(("slow", what));
+        }
+        if let Some(bytes) = self.read_only_after_bytes {
+            facts.push(("read-only", format!("after {} written", amount(bytes))));
+        }
+        if let Some(stall) = self.stall {
+            facts.push(("stalls", stall.describe()));
+        }
+        if let Some(trim) = self.trim {
+            let what = match trim {
+                TrimDefect::Hidden => "is not announced by what is between host and drive",
+                TrimDefect::Dropped => "is answered and dropped by what is between host and drive",
+            };
+            facts.push(("TRIM", what.to_owned()));
+        }
+        if let Some(NeighbourParameters { ios_per_s, io_bytes, write_percent }) = self.neighbour {
+            let what = format!(
+                "{ios_per_s} I/Os a second of {} at random, {write_percent} % of them writes",
+                amount(io_bytes.into())
+            );
+            facts.push(("neighbour", what));
+        }
+        if let Some(OutlierParameters { every_ios, span }) = self.outliers {
+            facts.push(("outliers", format!("one of {every_ios} I/Os, at random, takes {span} longer")));
+        }
+        if let Some(ThrottleParameters { interval, span, bytes_per_s }) = self.throttle {
+            let what = format!("{} at most for {span} of every {interval}", rate(bytes_per_s as f64));
+            facts.push(("throttled", what));
+        }
+        facts
+    }
+}
+
+impl DriveFaults {
+    /// Where an address is, and up to how many of the `length` bytes after it lie behind one another there; it may be
+    /// nowhere.
+    pub(crate) fn locate(&self, address: u64, length: u64) -> (Option<u64>, u64) {
+        let Some(real) = self.real_capacity_bytes else { return (Some(address), length) };
+        let wrap = self.wrap_bytes.unwrap_or(real);
+        let place = address % wrap;
+        if place < real {
+            (Some(place), length.min(real - place))
+        } else {
+            // What is nowhere is done in parts, too, as a stand-in for it has to fit into what is there.
+            (None, length.min(wrap - place).min(real))
+        }
+    }
+
+    fn beyond(&self, real: u64) -> String {
+        match self.wrap_bytes {
+            None => "addresses beyond go round onto it".into(),
+            Some(wrap) if wrap == real => "addresses beyond go round onto it".into(),
+            Some(wrap) => format!("addresses beyond are nowhere, and go round at {}", amount(wrap)),
+        }
+    }
+}
+
+impl StallParameters {
+    fn describe(&self) -> String {
+        let ios = self.every_ios.map(|ios| format!("every {ios} I/Os"));
+        let span = self.interval.map(|interval| format!("every {interval}"));
+        let when: Vec<String> = ios.into_iter().chain(span).collect();
+        format!("{} for {}", when.join(" and "), self.span)
+    }
+}
+
+/// The first of them, and how many more there are.
+fn spell(ranges: &[Range<u64>]) -> String {
+    let Some(first) = ranges.first() else { return String::new() };
+    let more = match ranges.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{} at {}{more}", amount(first.end - first.start), amount(first.start))
+}

@@ -1,0 +1,109 @@
+//! Flash that was written for a large part of its life: more retries before data is read right, slower erasures and programs, less spare.
+//!
+//! That errors grow with wear, so that reads need retries, and that erasures take ever longer, was measured many times (Grupp and others,
+//! "Characterizing Flash Memory: Anomalies, Observations, and Applications", MICRO 2009; Park and others, "Reducing Solid-State Drive
+//! Latency by Optimizing Read-Retry", ASPLOS 2021). The figures here are assumed.
+
+use crate::flash::translation_layer::PhysicalPage;
+use crate::model::{FlashModel, Layer};
+use likenew_core::units::Nanos;
+
+/// Retries of an average page at the end of the rated life (assumed); they grow with the square of wear.
+const RETRIES_AT_END: f64 = 4.0;
+/// How much longer an erasure takes at the end of the rated life (assumed).
+const ERASE_GROWTH: f64 = 1.0;
+/// How much longer a program takes then, as firmware goes in finer steps (assumed; the cells alone become faster).
+const PROGRAM_GROWTH: f64 = 0.25;
+/// The share of the spare blocks that has failed by then (assumed: drives warn at 10 % left).
+const FAILED_SPARE_SHARE: f64 = 0.75;
+
+/// What wear does to reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WearRetries {
+    /// Share of the rated life that is used.
+    pub share: f64,
+}
+
+impl WearRetries {
+    /// Retries of a row on average.
+    pub fn retries_mean(&self) -> f64 {
+        RETRIES_AT_END * self.share * self.share
+    }
+
+    /// Retries of the row at a place: always the same number, the whole part of the mean or one more.
+    pub(crate) fn retries(&self, place: &PhysicalPage) -> u32 {
+        let draw = (place.row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / f64::from(1 << 24);
+        (self.retries_mean() + draw) as u32
+    }
+}
+
+/// What of the spare is left, of what there was, in whole percent as drives give it.
+pub(crate) fn spare_percent(share: f64) -> f64 {
+    (100.0 * (1.0 - FAILED_SPARE_SHARE * share.min(1.0))).round()
+}
+
+/// The drive after this share of its rated life.
+pub(crate) fn apply_wear(mut flash: FlashModel, share: f64) -> FlashModel {
+    let longer = |span: Nanos, growth: f64| Nanos((span.0 as f64 * (1.0 + growth * share)).round() as u64);
+    let nand = &mut flash.parameters.nand;
+    nand.native.program = longer(nand.native.program, PROGRAM_GROWTH);
+    nand.slc.program = longer(nand.slc.program, PROGRAM_GROWTH);
+    nand.erase = longer(nand.erase, ERASE_GROWTH);
+    flash.parameters.wear_retries = Some(WearRetries { share });
+    lose_spare(&mut flash, share);
+    flash
+}
+
+/// Takes failed blocks away from a page map, as many as it can work without. Maps of whole blocks keep theirs.
+fn lose_spare(flash: &mut FlashModel, share: f64) {
+    let Layer::Page(page) = flash.layer else { return };
+    let held = flash.flash.user_pages.div_ceil(flash.flash.dies).div_ceil(flash.flash.pages_per_block);
+    let spare = flash.flash.blocks_per_die.saturating_sub(held);
+    let lost = (f64::from(spare) * FAILED_SPARE_SHARE * share.min(1.0)) as u32;
+    for lost in (1..=lost).rev() {
+        let mut fewer = page;
+        fewer.flash.blocks_per_die -= lost;
+        if fewer.check().is_ok() {
+            let page_bytes = flash.physical_bytes / flash.flash.pages();
+            (flash.flash, flash.layer) = (fewer.flash, Layer::Page(fewer));
+            flash.physical_bytes = fewer.flash.pages() * page_bytes;
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Mechanism;
+
+    #[test]
+    fn wear_takes_spare_and_time_and_never_more_than_the_map_can_spare() {
+        let entry = crate::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap();
+        let Mechanism::Flash(new) = entry.model.mechanism else { panic!("it is flash") };
+        let old = apply_wear(new, 1.0);
+        assert_eq!(old.parameters.nand.erase.0, 2 * new.parameters.nand.erase.0);
+        assert!(old.flash.blocks_per_die < new.flash.blocks_per_die);
+        assert!(old.physical_bytes < new.physical_bytes);
+        let Layer::Page(page) = old.layer else { panic!("it maps pages") };
+        page.check().unwrap();
+        assert_eq!(apply_wear(new, 0.0).flash, new.flash);
+        assert_eq!((spare_percent(0.0), spare_percent(1.0), spare_percent(3.0)), (100.0, 25.0, 25.0));
+    }
+
+    #[test]
+    fn a_page_always_takes_as_many_retries_and_all_of_them_the_mean() {
+        let reads = WearRetries { share: 0.75 };
+        assert_eq!(reads.retries_mean(), 2.25);
+        let entry = crate::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap();
+        let Mechanism::Flash(new) = entry.model.mechanism else { panic!("it is flash") };
+        let Layer::Page(page) = new.layer else { panic!("it maps pages") };
+        let past = crate::state::DriveTreatment { fill: 0.2, overwritten_share: 0.0, age: Nanos::ZERO };
+        let map = crate::state::make(crate::flash::page_map::PageMap::new(page), new.flash.dies, past);
+        use crate::flash::translation_layer::TranslationLayer as _;
+        let retries: Vec<u32> =
+            (0..10_000).filter_map(|page| map.find(page)).map(|place| reads.retries(&place)).collect();
+        let mean = f64::from(retries.iter().sum::<u32>()) / retries.len() as f64;
+        assert!((mean - 2.25).abs() < 0.05 && retries.iter().all(|count| (2..=3).contains(count)), "{mean}");
+    }
+}

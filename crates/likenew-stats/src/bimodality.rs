@@ -1,0 +1,347 @@
+//! Whether a list of speeds is one cluster or two.
+//!
+//! All work is on the logarithms, because it is ratios of speeds that matter. A straight slope along the order (a
+//! disk's zones) is taken out. The values are parted where two clusters of equal spread part best; then two things
+//! are asked of the parting. Is it wide: how many standard deviations lie between the levels? And is the valley
+//! empty: how likely are so few values between the levels, if the density there were no lower than beside it, as in
+//! any distribution with one peak? `docs/method.md` has the formulas and the counted errors.
+
+use statrs::distribution::{Binomial, DiscreteCDF as _};
+
+use crate::interval::{Interval, median_interval, share_interval};
+use crate::runs_test::{Runs, runs_test};
+use crate::speed_pattern::{SpeedPattern, speed_pattern};
+use crate::summary::{median, quantile_of_sorted, sorted};
+
+/// One level of speed, or two.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Modality {
+    /// One cluster. A share of up to [`OUTLIERS_SHARE`] may stand apart from it.
+    One,
+    /// Two clusters with a valley between them.
+    Two(Levels),
+    /// Too few values, too few of them in one group, or a valley that chance may have dug.
+    Undecided,
+}
+
+/// Two levels of speed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levels {
+    /// Median of the slower values.
+    pub low: f64,
+    /// Median of the faster values.
+    pub high: f64,
+    /// Share of the values that belong to the slower level.
+    pub share_low: f64,
+    /// The interval of `low` at 95 %; `None` below six values.
+    pub low_interval: Option<Interval>,
+    /// The interval of `high` at 95 %; `None` below six values.
+    pub high_interval: Option<Interval>,
+    /// The interval of `share_low` at 95 %. As those of the medians, it takes the values for independent: where slow ones
+    /// come in [`runs`](Self::runs), it is too narrow.
+    pub share_low_interval: Interval,
+    /// Distance of the levels over the spread of the values around them, on logarithms: D of Ashman, Bird and Zepf,
+    /// "Detecting bimodality in astronomical datasets", Astronomical Journal 108 (1994) 2348–2361.
+    pub separation: f64,
+    /// Which of the values belong to the slower level, in the order they were given.
+    pub slow: Vec<bool>,
+    /// Whether slow values come one after another.
+    pub runs: Runs,
+}
+
+/// Fewer values than this are never decided.
+pub const VALUES_MIN: usize = 10;
+/// A group of at most this share of all values is a matter of outliers, not a level.
+pub const OUTLIERS_SHARE: f64 = 0.03;
+/// Levels closer than this ratio are one level to whoever waits for the drive.
+pub const RATIO_MIN: f64 = 1.25;
+
+const CONFIDENCE: f64 = 0.95;
+/// One or two values that stand apart do not make a level.
+const LEVEL_MIN: usize = 3;
+/// A valley is real when chance digs it with at most this probability, provided the levels are this far apart …
+const SIGNIFICANCE: f64 = 0.01;
+const SEPARATION: f64 = 7.0;
+/// … and possible up to this one, provided they are this far apart; closer levels need better evidence even for a doubt.
+const DOUBT: f64 = 0.1;
+const SEPARATION_DOUBT: f64 = 4.0;
+const DOUBT_CLOSE: f64 = 0.001;
+/// A uniform distribution, cut in the middle, has a separation of 3.2: nothing narrower is a valley, however empty.
+const SEPARATION_UNIFORM: f64 = 3.5;
+/// Differences of 1 % are not resolved, so that exactly equal values have a spread.
+const RESOLUTION: f64 = 0.01;
+/// Values further than this ratio from the median count as just so far, so that zero has a logarithm.
+const RATIO_MAX: f64 = 1_000.0;
+
+/// Whether speeds, in the order they were measured and in any unit, are of one level or of two.
+///
+/// A series that falls or rises along a line is one level. Of three or more levels, the two groups that part best
+/// are taken.
+///
+/// # Panics
+/// When a speed is negative or not a number.
+pub fn bimodality(speeds: &[f64]) -> Modality {
+    assert!(speeds.iter().all(|speed| *speed >= 0.0), "a speed is a number of at least zero");
+    let centre = median(speeds).unwrap_or(0.0);
+    if speeds.len() < VALUES_MIN || centre == 0.0 || !centre.is_finite() {
+        return Modality::Undecided;
+    }
+    let (least, most) = (centre / RATIO_MAX, centre * RATIO_MAX);
+    let clamped: Vec<f64> = speeds.iter().map(|speed| speed.clamp(least, most)).collect();
+    let logs: Vec<f64> = without_slope(clamped).into_iter().map(f64::ln).collect();
+    let ascending = sorted(&logs);
+    let split = Split::best(&ascending);
+    match split.standing() {
+        Standing::Valley => Modality::Two(split.levels(&logs, speeds)),
+        Standing::None if !few_stand_apart(&ascending) => Modality::One,
+        _ => Modality::Undecided,
+    }
+}
+
+/// The speeds over the line they follow, if they follow one.
+fn without_slope(speeds: Vec<f64>) -> Vec<f64> {
+    match speed_pattern(&speeds) {
+        Some(SpeedPattern::Sloping(line)) if line.at(0).min(line.at(speeds.len() - 1)) > 0.0 => {
+            speeds.iter().enumerate().map(|(index, speed)| speed / line.at(index)).collect()
+        }
+        _ => speeds,
+    }
+}
+
+/// What a parting is worth.
+enum Standing {
+    None,
+    Doubtful,
+    Valley,
+}
+
+/// Ascending logarithms in two groups.
+struct Split<'a> {
+    low: &'a [f64],
+    high: &'a [f64],
+}
+
+impl<'a> Split<'a> {
+    /// The parting that is likeliest if both groups are normal and of one variance: the classification likelihood of
+    /// Symons, "Clustering criteria and multivariate normal mixtures", Biometrics 37 (1981) 35–43. On equal groups
+    /// it is Otsu's threshold. Neither group is so small that it would be outliers, and to the likelihood outliers are
+    /// no further out than their neighbours, or one file that hung would draw the parting to itself.
+    fn best(logs: &'a [f64]) -> Self {
+        let count = logs.len();
+        let outliers = (OUTLIERS_SHARE * count as f64) as usize;
+        let group_min = LEVEL_MIN.max(outliers + 1);
+        let near = |value: &f64| value.clamp(logs[outliers], logs[count - 1 - outliers]);
+        let mean = logs.iter().map(near).sum::<f64>() / count as f64;
+        let squares: f64 = logs.iter().map(|value| (near(value) - mean).powi(2)).sum();
+        let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, group_min));
+        for at in 1..=count - group_min {
+            sum += near(&logs[at - 1]) - mean;
+            let share = at as f64 / count as f64;
+            let between = sum * sum / (count as f64 * share * (1.0 - share));
+            let variance = ((squares - between) / count as f64).max(RESOLUTION * RESOLUTION);
+            let likelihood = share * share.ln() + (1.0 - share) * (1.0 - share).ln() - 0.5 * variance.ln();
+            if at >= group_min && likelihood > best.0 {
+                best = (likelihood, at);
+            }
+        }
+        let (low, high) = logs.split_at(best.1);
+        Self { low, high }
+    }
+
+    fn standing(&self) -> Standing {
+        let (separation, chance) = (self.separation(), self.chance());
+        // Each unit that the levels are closer costs a factor of ten, because few values of a uniform distribution
+        // easily look further apart than they are.
+        let chance_max = SIGNIFICANCE * 10f64.powf((separation - SEPARATION).min(0.0));
+        let doubt = if separation < SEPARATION_DOUBT { DOUBT_CLOSE } else { DOUBT };
+        if self.distance() < RATIO_MIN.ln() || separation < SEPARATION_UNIFORM || chance > doubt {
+            Standing::None
+        } else if separation < SEPARATION_DOUBT || chance > chance_max {
+            Standing::Doubtful
+        } else {
+            Standing::Valley
+        }
+    }
+
+    /// Distance of the two levels.
+    fn distance(&self) -> f64 {
+        at_share(self.high, 0.5) - at_share(self.low, 0.5)
+    }
+
+    /// Ashman's D.
+    fn separation(&self) -> f64 {
+        self.distance() / ((deviation(self.low).powi(2) + deviation(self.high).powi(2)) / 2.0).sqrt()
+    }
+
+    /// The probability that chance digs such a valley into a distribution with one peak. Three widths of the valley
+    /// are tried: all between the groups, for tight ones; all between their inner quartiles, for groups whose
+    /// tails meet; and one in between.
+    fn chance(&self) -> f64 {
+        let of_width = |cut: f64| {
+            let valley = (at_share(self.low, 1.0 - cut), at_share(self.high, cut));
+            let beside_low = self.emptiness(valley, (at_share(self.low, cut), valley.0));
+            let beside_high = self.emptiness(valley, (valley.1, at_share(self.high, 1.0 - cut)));
+            beside_low.max(beside_high)
+        };
+        [0.0, 0.05, 0.25].map(of_width).into_iter().fold(1.0, f64::min)
+    }
+
+    /// The probability of so few values in the valley if its density were that of the flank beside it.
+    fn emptiness(&self, valley: (f64, f64), flank: (f64, f64)) -> f64 {
+        let values = || self.low.iter().chain(self.high);
+        let inside = values().filter(|value| **value > valley.0 && **value < valley.1).count() as u64;
+        // One value of the flank is its own end, and says nothing of the density.
+        let beside = values().filter(|value| **value >= flank.0 && **value <= flank.1).count();
+        let beside = beside.saturating_sub(1) as u64;
+        let (valley_width, flank_width) = (valley.1 - valley.0, (flank.1 - flank.0).max(2.0 * RESOLUTION));
+        if valley_width <= 0.0 {
+            return 1.0;
+        }
+        let share = valley_width / (valley_width + flank_width);
+        Binomial::new(share, inside + beside).expect("a share is a probability").cdf(inside)
+    }
+
+    fn levels(&self, logs: &[f64], speeds: &[f64]) -> Levels {
+        let limit = self.high[0];
+        let slow: Vec<bool> = logs.iter().map(|value| *value < limit).collect();
+        let level = |of_slow: bool| {
+            let speeds = speeds.iter().zip(&slow).filter(|(_, slow)| **slow == of_slow);
+            let speeds: Vec<f64> = speeds.map(|(speed, _)| *speed).collect();
+            (median(&speeds).expect("a level has values"), median_interval(&speeds, CONFIDENCE))
+        };
+        let ((low, low_interval), (high, high_interval)) = (level(true), level(false));
+        let (slow_count, count) = (self.low.len() as u64, logs.len() as u64);
+        Levels {
+            low,
+            high,
+            share_low: slow_count as f64 / count as f64,
+            low_interval,
+            high_interval,
+            share_low_interval: share_interval(slow_count, count, CONFIDENCE).expect("there are values"),
+            separation: self.separation(),
+            runs: runs_test(&slow).expect("both levels have values"),
+            slow,
+        }
+    }
+}
+
+/// Whether one or two values, too many of so few to be called outliers, lie far from all others.
+fn few_stand_apart(logs: &[f64]) -> bool {
+    let apart = |rest: &[f64], gap: f64| gap > RATIO_MIN.ln().max(SEPARATION * deviation(rest));
+    (1..LEVEL_MIN).filter(|few| *few as f64 > OUTLIERS_SHARE * logs.len() as f64).any(|few| {
+        let (from_below, from_above) = (&logs[few..], &logs[..logs.len() - few]);
+        apart(from_below, from_below[0] - logs[few - 1])
+            || apart(from_above, logs[logs.len() - few] - from_above[from_above.len() - 1])
+    })
+}
+
+/// The standard deviation from the inner 80 %, which lie within ±1.2816 of it when normal; outliers do not enter.
+fn deviation(ascending: &[f64]) -> f64 {
+    ((at_share(ascending, 0.9) - at_share(ascending, 0.1)) / (2.0 * 1.281_55)).max(RESOLUTION)
+}
+
+fn at_share(ascending: &[f64], share: f64) -> f64 {
+    quantile_of_sorted(ascending, share).expect("a group has values")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn levels(speeds: &[f64]) -> Levels {
+        let Modality::Two(levels) = bimodality(speeds) else {
+            panic!("{:?} of {speeds:?}", bimodality(speeds))
+        };
+        levels
+    }
+
+    #[test]
+    fn exact_levels_of_a_simulated_drive() {
+        let speeds: Vec<f64> = (0..40).map(|index| if index / 5 % 2 == 0 { 76.0 } else { 5.0 }).collect();
+        let found = levels(&speeds);
+        assert_eq!((found.low, found.high, found.share_low), (5.0, 76.0, 0.5));
+        assert_eq!(found.low_interval, Some(Interval { low: 5.0, high: 5.0 }));
+        assert_eq!(found.high_interval, Some(Interval { low: 76.0, high: 76.0 }));
+        // 20 of 40: the share by Wilson's formula, ½ ± 1.96/(2·√(40 + 1.96²)).
+        let half = 1.959_964 / (2.0 * (40.0f64 + 1.959_964f64.powi(2)).sqrt());
+        assert!((found.share_low_interval.low - (0.5 - half)).abs() < 1e-6);
+        assert!(found.separation > 100.0 && found.runs.is_clustered());
+        assert!(found.slow.iter().zip(&speeds).all(|(slow, speed)| *slow == (*speed == 5.0)));
+        let alternating: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 76.0 } else { 5.0 }).collect();
+        assert!(!levels(&alternating).runs.is_clustered());
+    }
+
+    #[test]
+    fn equal_few_or_vanishing_speeds() {
+        assert_eq!(bimodality(&[76.0; 30]), Modality::One);
+        assert_eq!(bimodality(&[76.0; 9]), Modality::Undecided);
+        assert_eq!((bimodality(&[]), bimodality(&[0.0; 30])), (Modality::Undecided, Modality::Undecided));
+        assert_eq!(bimodality(&[f64::INFINITY; 30]), Modality::Undecided);
+    }
+
+    #[test]
+    fn a_small_difference_is_no_second_level() {
+        let speeds: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 100.0 } else { 120.0 }).collect();
+        assert_eq!(bimodality(&speeds), Modality::One);
+    }
+
+    #[test]
+    fn a_hanging_file_neither_makes_nor_hides_levels() {
+        let even = |index: usize| 76.0 + (index % 7) as f64;
+        let mut speeds: Vec<f64> = (0..100).map(even).collect();
+        speeds[50] = 0.0;
+        assert_eq!(bimodality(&speeds), Modality::One);
+        (20..50).for_each(|index| speeds[index] /= 3.0);
+        assert_eq!(levels(&speeds).share_low, 0.31);
+    }
+
+    #[test]
+    fn a_staircase_of_zones_is_one_level_and_slow_files_on_it_are_another() {
+        for zones in 3..20 {
+            let mut speeds: Vec<f64> =
+                (0..240).map(|index| 150.0 - (index * zones / 240 * 75 / zones) as f64).collect();
+            assert_eq!(bimodality(&speeds), Modality::One, "{zones} zones");
+            (0..240).filter(|index| index / 8 % 4 == 1).for_each(|index| speeds[index] /= 6.0);
+            let found = levels(&speeds);
+            assert!(
+                found.slow.iter().enumerate().all(|(index, slow)| *slow == (index / 8 % 4 == 1)),
+                "{zones} zones"
+            );
+        }
+    }
+
+    #[test]
+    fn two_of_ten_are_too_few_for_a_level_and_too_many_for_outliers() {
+        let mut speeds: Vec<f64> = (0..10).map(|index| 76.0 + f64::from(index % 4)).collect();
+        assert_eq!(bimodality(&speeds), Modality::One);
+        speeds[3] = 7.0;
+        assert_eq!(bimodality(&speeds), Modality::Undecided);
+        speeds[8] = 8.0;
+        assert_eq!(bimodality(&speeds), Modality::Undecided);
+        (speeds[3], speeds[8]) = (300.0, 310.0);
+        assert_eq!(bimodality(&speeds), Modality::Undecided);
+    }
+
+    #[test]
+    #[should_panic(expected = "at least zero")]
+    fn a_negative_speed_is_a_mistake() {
+        let _ = bimodality(&[-1.0; 20]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_unit_does_not_matter_and_levels_are_in_order(speeds in prop::collection::vec(prop_oneof![1.0..2.0f64, 20.0..30.0f64], 0..80)) {
+            let scaled: Vec<f64> = speeds.iter().map(|speed| speed * 1_048_576.0).collect();
+            match (bimodality(&speeds), bimodality(&scaled)) {
+                (Modality::Two(found), Modality::Two(scaled)) => {
+                    prop_assert!(found.low < found.high && scaled.slow == found.slow);
+                    prop_assert!((scaled.low / found.low - 1_048_576.0).abs() < 1e-6);
+                    let slow = found.slow.iter().filter(|slow| **slow).count();
+                    prop_assert_eq!(found.share_low, slow as f64 / speeds.len() as f64);
+                }
+                (one, other) => prop_assert_eq!(one, other),
+            }
+        }
+    }
+}

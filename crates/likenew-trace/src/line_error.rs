@@ -1,0 +1,68 @@
+//! What is wrong with a line, before it is known which line of which file that is.
+
+use std::borrow::Cow;
+
+use crate::error::TraceError;
+
+/// What is wrong with a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LineError {
+    /// Something else was expected at this byte of it.
+    At(usize, Cow<'static, str>),
+    /// The line makes no sense where it stands.
+    Line(String),
+    /// It belongs to another volume than the lines before, and none was chosen.
+    AnotherVolume,
+}
+
+impl LineError {
+    pub(crate) fn at(column: usize, expected: impl Into<Cow<'static, str>>) -> Self {
+        Self::At(column, expected.into())
+    }
+}
+
+/// At most so many bytes of what was found are shown.
+const EXCERPT_BYTES: usize = 40;
+
+/// The error that names the place.
+pub(crate) fn locate(file: &str, number: u64, line: &[u8], line_error: LineError) -> TraceError {
+    let file = file.to_owned();
+    match line_error {
+        LineError::At(column, expected) => TraceError::Malformed {
+            file,
+            line: number,
+            column: column + 1,
+            expected: expected.into_owned(),
+            actual: excerpt(line, column),
+        },
+        LineError::Line(reason) => TraceError::Senseless { file, line: number, reason },
+        LineError::AnotherVolume => unreachable!("the reader counts the volumes before anybody is told"),
+    }
+}
+
+/// What stands at this byte, up to the end of its field.
+fn excerpt(line: &[u8], column: usize) -> String {
+    let rest = line.get(column..).unwrap_or_default();
+    if rest.is_empty() {
+        return "the end of the line".to_owned();
+    }
+    let ends = |byte: &u8| matches!(byte, b',' | b' ' | b'\t');
+    let field = rest.iter().position(ends).unwrap_or(rest.len()).max(1);
+    let shown = &rest[..field.min(EXCERPT_BYTES)];
+    let more = if field > EXCERPT_BYTES { "…" } else { "" };
+    format!("\"{}{more}\"", shown.escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flaw_shows_its_field_and_no_more() {
+        assert_eq!(excerpt(b"a,bcd,e", 2), "\"bcd\"");
+        assert_eq!(excerpt(b"a,", 2), "the end of the line");
+        assert_eq!(excerpt(b"a,,", 2), "\",\"");
+        assert_eq!(excerpt(b"\xff\x00", 0), "\"\\xff\\x00\"");
+        assert!(excerpt(&[b'7'; 100], 0).chars().count() < 50);
+    }
+}

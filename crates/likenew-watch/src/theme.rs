@@ -1,0 +1,119 @@
+//! What a screen is drawn with: characters that the terminal has, and colours that read on light and dark.
+
+use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::symbols::bar;
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Theme {
+    /// Only characters of ASCII.
+    pub ascii: bool,
+    /// Colours. Weight is used either way.
+    pub colour: bool,
+}
+
+/// Bars in eighths out of plain characters.
+const ASCII_BARS: bar::Set = bar::Set {
+    full: "#",
+    seven_eighths: "%",
+    three_quarters: "*",
+    five_eighths: "+",
+    half: "=",
+    three_eighths: "-",
+    one_quarter: ":",
+    one_eighth: ".",
+    empty: " ",
+};
+
+impl Theme {
+    /// From what the environment says: the locale of characters (POSIX: LC_ALL before LC_CTYPE before LANG) and NO_COLOR
+    /// (no-color.org). `env` looks up a variable.
+    pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &&str| env(name).filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
+        let ascii = !(locale.contains("utf-8") || locale.contains("utf8"));
+        Self { ascii, colour: set(&"NO_COLOR").is_none() }
+    }
+
+    pub(crate) fn bars(&self) -> bar::Set<'static> {
+        if self.ascii { ASCII_BARS } else { bar::NINE_LEVELS }
+    }
+
+    /// The text in characters that the terminal has.
+    pub(crate) fn text(&self, text: &str) -> String {
+        if !self.ascii || text.is_ascii() {
+            return text.to_owned();
+        }
+        let plain = |c: char| match c {
+            'µ' => "u".to_owned(),
+            '°' => String::new(),
+            '–' | '—' | '─' => "-".to_owned(),
+            '…' => "...".to_owned(),
+            '↑' => "up".to_owned(),
+            '↓' => "down".to_owned(),
+            '▲' => "^".to_owned(),
+            '▼' => "v".to_owned(),
+            '·' => ".".to_owned(),
+            '└' => "`".to_owned(),
+            c if c.is_ascii() => c.to_string(),
+            _ => "?".to_owned(),
+        };
+        text.chars().map(plain).collect()
+    }
+
+    pub(crate) fn read(&self) -> Style {
+        self.style(Color::Cyan)
+    }
+
+    pub(crate) fn write(&self) -> Style {
+        self.style(Color::Magenta)
+    }
+
+    pub(crate) fn neutral(&self) -> Style {
+        self.style(Color::Green)
+    }
+
+    pub(crate) fn alarm(&self) -> Style {
+        self.style(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    pub(crate) fn strong(&self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(crate) fn faint(&self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    pub(crate) fn selection(&self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    fn style(&self, colour: Color) -> Style {
+        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_locale_decides_about_characters() {
+        let theme = |set: &'static [(&str, &str)]| {
+            Theme::from_env(|name| {
+                set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(theme(&[("LANG", "de_DE.UTF-8")]), Theme { ascii: false, colour: true });
+        assert_eq!(theme(&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")]), Theme { ascii: true, colour: true });
+        assert_eq!(theme(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("NO_COLOR", "1")]), Theme::default());
+        assert_eq!(theme(&[("NO_COLOR", "")]), Theme { ascii: true, colour: true });
+    }
+
+    #[test]
+    fn nothing_but_ascii_is_left() {
+        let text = Theme { ascii: true, colour: false }.text("12 µs 41 °C ▲ … └ ü 漢");
+        assert_eq!(text, "12 us 41 C ^ ... ` ? ?");
+    }
+}
