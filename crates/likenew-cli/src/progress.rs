@@ -14,6 +14,7 @@ use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
 use likenew_core::units::{Nanos, amount};
 use likenew_core::workload::Workload;
+use likenew_real::clock::Monotonic;
 use likenew_run::forecast::Forecast;
 
 use crate::interrupt;
@@ -90,18 +91,15 @@ impl SharedProgress {
 impl Progress {
     /// Of something whose course is not known.
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::new(PARTS);
-        let timer = bar.clone();
-        Self::with(bar, None, Box::new(move || nanos(timer.elapsed())))
+        Self::with(ProgressBar::new(PARTS), None, wall_time())
     }
 
     /// Of these steps, on this drive.
     pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive) -> Self {
         let bar = ProgressBar::new(PARTS);
-        let timer = bar.clone();
         let forecast = || Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
         let forecast = (!bar.is_hidden()).then(forecast);
-        Self::with(bar, forecast, Box::new(move || nanos(timer.elapsed())))
+        Self::with(bar, forecast, wall_time())
     }
 
     fn with(bar: ProgressBar, forecast: Option<Forecast>, elapsed_fn: Box<ElapsedFn>) -> Self {
@@ -198,8 +196,10 @@ impl Progress {
     }
 }
 
-fn nanos(span: Duration) -> Nanos {
-    Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+/// Time from now on. The bar has a clock of its own, which must not be asked while the bar is drawn: it is locked then.
+fn wall_time() -> Box<ElapsedFn> {
+    let clock = Monotonic::start();
+    Box::new(move || clock.now())
 }
 
 /// Moves the bar, and hears when somebody asks to stop.
@@ -282,6 +282,8 @@ impl ProgressRecorder {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::io;
+    use std::sync::mpsc::channel;
 
     use likenew_core::drive::Identity;
     use likenew_core::plan::Plan;
@@ -296,6 +298,73 @@ mod tests {
     use crate::recordings::Recordings;
     use crate::resolved_target::read_file;
     use crate::run_observer::RunObserver;
+
+    /// A terminal that keeps what is written to it.
+    #[derive(Clone, Debug, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl indicatif::TermLike for Screen {
+        fn width(&self) -> u16 {
+            120
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Nothing is drawn where nobody looks, so that only a terminal shows whether drawing ends.
+    #[test]
+    fn a_bar_is_drawn_with_what_is_left() {
+        let screen = Screen::default();
+        let target = indicatif::ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        let (done, is_done) = channel();
+        std::thread::spawn(move || {
+            let workload =
+                Workload::new("reads", likenew_core::until::Until::elapsed(Nanos::from_secs(60)), Vec::new());
+            let planned = [Step::Run(workload)];
+            let bar = ProgressBar::with_draw_target(Some(PARTS), target);
+            let forecast = Some(Forecast::new(&planned, Clock::Wall, false));
+            let mut progress = Progress::with(bar, forecast, wall_time());
+            progress.on_begin("reads");
+            let mut recorder = progress.recorder();
+            assert!(recorder.idle(Nanos::from_secs(1)).is_continue());
+            progress.bar.force_draw();
+            done.send(()).unwrap();
+        });
+        is_done.recv_timeout(Duration::from_secs(60)).expect("drawing comes to an end");
+        let shown = screen.0.lock().unwrap().clone();
+        assert!(shown.contains("reads"), "{shown:?}");
+    }
 
     /// What was told at which time of the drive's own clock.
     #[derive(Default)]
