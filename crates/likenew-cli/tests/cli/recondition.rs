@@ -135,7 +135,7 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     ];
     let document = recondition(&sandbox, &asked.concat()).json();
     assert!(first_claim(&document).to_lowercase().contains("writing over what is free"), "{document:#}");
-    // Not its standing: passes differ by what else the machine does meanwhile.
+    // Whether it holds is not asserted: other load on the machine can make the passes disagree.
     let passes = document["tables"]["passes"].as_array().unwrap();
     let speed = |row: &Value| row["bytes_per_s"].as_f64().unwrap();
     assert!(passes.len() >= 2 && speed(passes.last().unwrap()) > 1.5 * speed(&passes[0]), "{passes:#?}");
