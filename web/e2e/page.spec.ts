@@ -77,11 +77,16 @@ test.afterEach(() => {
   expect(requests).toEqual([]);
 });
 
-test("a benchmark shows its verdict first, then its picture and its numbers", async ({ page }) => {
+test("a benchmark shows its answer first, then its numbers and its picture", async ({ page }) => {
   await open(page, bench());
   const text = await page.locator("body").innerText();
-  expect(text.startsWith("Sequential writing is steady from pass to pass.")).toBe(true);
-  await expect(page.getByText("77.2 MB/s (76.4 to 77.9 MB/s)")).toBeVisible();
+  expect(text.startsWith("Sequential read 251 MB/s, write 77.2 MB/s; 4K random read QD1 21.4 MB/s.")).toBe(true);
+  const overview = page.getByRole("region", { name: "Overview" });
+  await expect(overview.locator("tbody tr")).toHaveCount(4);
+  const evidence = page.getByText("77.2 MB/s (76.4–77.9)");
+  await expect(evidence).toBeHidden();
+  await page.getByText("Sequential write: steady").click();
+  await expect(evidence).toBeVisible();
   await expect(page.getByRole("region", { name: "Results" }).locator("tbody tr")).toHaveCount(8);
   expect(await columnTexts(page, "Results", 3)).toContain("251 (249–254)");
   expect(await columnTexts(page, "Results", 5)).toContain("16.3 µs");
@@ -91,7 +96,7 @@ test("a benchmark shows its verdict first, then its picture and its numbers", as
 
 test("a filled drive shows every file and its stalls", async ({ page }) => {
   await open(page, fill());
-  await expect(page.getByText("problem found")).toBeVisible();
+  await expect(page.getByRole("heading", { level: 2 }).first().getByRole("img", { name: "Problem" })).toBeVisible();
   await expect(page.getByRole("region", { name: "Files" }).locator("tbody tr")).toHaveCount(200);
   await expect(page.getByRole("region", { name: "Stalls" }).locator("tbody tr")).toHaveCount(10);
   expect(await inked(page, "Speed of each file")).toBeGreaterThan(0.005);
@@ -126,13 +131,34 @@ test("a very long table shows its first rows until all are asked for", async ({ 
   await expect(rows).toHaveCount(1500);
 });
 
+test("what is wrong has commands to copy, and what they cost", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, fill());
+  const fix = page.getByRole("region", { name: "Fix it" });
+  await expect(fix.locator("code")).toHaveCount(2);
+  await expect(fix.getByText("ERASES everything")).toBeVisible();
+  await expect(fix.getByText("about 90 min")).toBeVisible();
+  await fix.getByRole("button").first().click();
+  await expect(fix.getByText("Copied")).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("likenew recondition 'sim:x25m?state=used'\n");
+  await expect(page.getByRole("region", { name: "To decide" }).locator("code")).toHaveCount(1);
+});
+
+test("bars of an overview are as long as their shares", async ({ page }) => {
+  await open(page, [labelled("used", "bench-used")]);
+  const bar = page.getByRole("region", { name: "Overview" }).locator(".bar").first();
+  const [whole, part] = await bar.evaluate((element) => [element.clientWidth, element.firstElementChild!.clientWidth]);
+  expect(part! / whole!).toBeCloseTo(0.25, 1);
+  expect(await columnTexts(page, "Overview", 4)).toEqual(Array.from({ length: 4 }, () => expect.stringContaining("25%")));
+});
+
 test("two drives stand side by side with their ratio", async ({ page }) => {
   await open(page, pair());
   const results = page.getByRole("region", { name: "Results" });
   await expect(results.getByRole("columnheader", { name: "used ÷ new" })).toHaveCount(2);
-  expect(await columnTexts(page, "Results", 5)).toEqual(Array.from({ length: 4 }, () => ["1.00×", "0.25×"]).flat());
+  expect(await columnTexts(page, "Results", 5)).toEqual(Array.from({ length: 4 }, () => ["1.00×", "0.250×"]).flat());
   expect(await inked(page, "Speed of each test")).toBeGreaterThan(0.01);
-  await expect(page.getByText("The drive writes at 25 percent of its new speed.")).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Writes run at 25% of new" })).toBeVisible();
 });
 
 test("different procedures stand below each other under their names", async ({ page }) => {
@@ -143,7 +169,9 @@ test("different procedures stand below each other under their names", async ({ p
 test("text of a document stays text", async ({ page }) => {
   const [one] = bench() as [Labelled];
   const nasty = "</script><img src=x onerror=alert(1)><!--";
-  one.document.verdicts[0]!.claim = nasty;
+  one.document.summary = nasty;
+  one.document.answers[0]!.answer = nasty;
+  one.document.answers[0]!.actions = [{ id: "a", why: nasty, command: nasty, loses: "nothing" }];
   one.document.series["bandwidth"]!.categories![0] = nasty;
   one.document.tables["results"]![0]!["test"] = nasty;
   await open(page, [one]);
@@ -222,13 +250,21 @@ test("a line says its interval", async ({ page }) => {
   const picture = page.getByRole("img", { name: "How fast was it as writing went on?" });
   await picture.focus();
   await page.keyboard.press("ArrowRight");
-  await expect(page.getByRole("status").getByText("written 4 GiB: 77.1 MB/s (73.3 MB/s to 80.2 MB/s)")).toBeVisible();
-  await expect(picture.getByText("77.1 MB/s (73.3 MB/s to 80.2 MB/s)")).toBeVisible();
+  await expect(page.getByRole("status").getByText("written 4 GiB: 77.1 MB/s (73.3–80.2 MB/s)")).toBeVisible();
+  await expect(picture.getByText("77.1 MB/s (73.3–80.2 MB/s)")).toBeVisible();
 });
 
 test("cells have the unit of their row", async ({ page }) => {
   await open(page, age());
   expect(await columnTexts(page, "New vs used", 2)).toEqual(["251 MB/s", "77.2 MB/s", "39.3 MB/s", "84.6 µs", "11,902 points"]);
+});
+
+/** With LIKENEW_PICTURES set, the picture in the README is written anew. */
+test("the picture in the README shows a page without errors", async ({ page }) => {
+  await page.setViewportSize({ width: 1100, height: 860 });
+  await open(page, fill());
+  const path = process.env["LIKENEW_PICTURES"] ? "../docs/images/report.png" : test.info().outputPath("report.png");
+  await page.screenshot({ path });
 });
 
 test("twenty thousand points are drawn at once", async ({ page }) => {

@@ -1,6 +1,6 @@
 /** A run as likenew reports it: the types of `schema/report.schema.json`. */
 
-export type Standing = "holds" | "fails" | "undecided";
+export type Standing = "good" | "problem" | "unknown" | "info";
 
 export interface Estimate {
   value: number;
@@ -9,13 +9,41 @@ export interface Estimate {
   unit: string;
 }
 
-export interface Verdict {
-  claim: string;
+/** Something the owner of the drive can do. */
+export interface Action {
+  id: string;
+  why: string;
+  /** As it can be pasted into a shell. */
+  command?: string;
+  undo?: string;
+  time_s?: number;
+  bytes_written?: number;
+  loses: "nothing" | "deleted_files" | "everything";
+}
+
+export interface Answer {
+  id: string;
+  question: string;
+  answer: string;
   standing: Standing;
-  problem?: boolean;
   estimate: Estimate | null;
   evidence: string[];
   caveats: string[];
+  actions: Action[];
+}
+
+export interface OverviewTable {
+  headings: string[];
+  /** A share of 1 is a full bar. */
+  rows: { cells: string[]; share?: number }[];
+}
+
+/** What of the findings comes first. */
+export interface Overview {
+  lead: "summary" | "table";
+  answers?: string[];
+  table?: OverviewTable;
+  series?: string;
 }
 
 export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
@@ -107,11 +135,13 @@ export interface Plan {
 }
 
 export interface Document {
-  schema: 1;
+  schema: 2;
   procedure: string;
   target: Identity;
   plan: Plan;
-  verdicts: Verdict[];
+  summary: string;
+  answers: Answer[];
+  overview: Overview;
   tables: Record<string, Row[]>;
   series: Record<string, Series>;
   bytes_written: number;

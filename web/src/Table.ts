@@ -1,7 +1,7 @@
 /** Tables as people see them: headings, cells, and the values to sort and copy by. */
 
 import type { Row, Value } from "./Document";
-import { heading, spell, spellBelowHeading } from "./units";
+import { heading, spell, spellBelowHeading, withRange } from "./units";
 
 export interface Cell {
   /** What people read. */
@@ -89,7 +89,7 @@ export function columnsOf(rows: Row[]): Column[] {
   };
   return [...keys].filter((key) => !hidden(key)).map((key) => {
     const { text: whole, unit } = heading(key);
-    const isPerS = withUnit && unit === "1/s" && PER_S.test(key);
+    const isPerS = withUnit && unit === "/s" && PER_S.test(key);
     const text = isPerS ? heading(key.replace(PER_S, "")).text : whole;
     const number = isNumeric(key);
     const interval: [string, string] | null =
@@ -118,21 +118,8 @@ export function cellOf(column: Column, row: Row): Cell {
       : spellBelowHeading(number, column.unit);
   const [low, high] = (column.interval ?? []).map((key) => row[key]);
   const text =
-    isNumber(low) && isNumber(high) ? withInterval(spelled(value), spelled(low), spelled(high)) : spelled(value);
+    isNumber(low) && isNumber(high) ? withRange(spelled(value), spelled(low), spelled(high)) : spelled(value);
   return { text, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
-}
-
-/** `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once. */
-function withInterval(spelled: string, low: string, high: string): string {
-  const unit = unitOf(spelled);
-  const shared = !/\d/.test(unit) && unitOf(low) === unit && unitOf(high) === unit;
-  const bare = (end: string) => (shared ? end.slice(0, end.length - unit.length) : end);
-  return `${spelled} (${bare(low)}–${bare(high)})`;
-}
-
-/** What stands behind a number. */
-function unitOf(spelled: string): string {
-  return spelled.replace(/^[\d.,e-]+/, "");
 }
 
 /** Keys whose values are shown inside the cells of this column. */

@@ -105,7 +105,7 @@ function cellIn(column: Column, row: Row | undefined): Cell {
 }
 
 function isRate({ number, unit }: Column): boolean {
-  return number && (unit === "bytes/s" || unit === "1/s");
+  return number && ["bytes/s", "1/s", "/s"].includes(unit);
 }
 
 /** Longer labels would make a heading taller than its column is long. */

@@ -9,16 +9,16 @@ export interface Fact {
 }
 
 const KINDS: Record<Identity["kind"], string> = {
-  folder: "a folder",
-  file: "a file",
-  device: "a block device",
-  simulated: "a simulated drive",
-  nop: "nothing at all",
+  folder: "free space of a folder",
+  file: "file",
+  device: "block device",
+  simulated: "simulated drive",
+  nop: "no drive at all",
 };
 
 export function factsOf(document: Document): Fact[] {
   const { target, plan, instrument } = document;
-  const time = instrument.clock === "virtual" ? " of the drive's own time" : "";
+  const time = instrument.clock === "virtual" ? " of simulated time" : "";
   return [
     { name: "Target", value: target.name },
     ...(target.model ? [{ name: "Model", value: target.model }] : []),
@@ -44,7 +44,7 @@ function accounting({ accounting: counters }: Identity): Fact[] {
   }
   return [
     host,
-    { name: "Programmed into flash in this run", value: spell(counters.flash_bytes_programmed, "bytes") },
+    { name: "Programmed to flash in this run", value: spell(counters.flash_bytes_programmed, "bytes") },
     { name: "Write amplification", value: spell(counters.write_amplification, "1") },
     { name: "Erases", value: spell(counters.erases, "") },
     { name: "Free blocks", value: spell(counters.free_blocks, "") },
@@ -56,7 +56,7 @@ function wear({ wear: erases }: Accounting): Fact[] {
   if (!erases) return [];
   const [least, mean, most] = [erases.erases_min, erases.erases_mean, erases.erases_max];
   return [
-    { name: "Erases of a block (least, mean, most)", value: [least, mean, most].map((n) => spell(n, "")).join(", ") },
+    { name: "Lifetime erases per block (min, mean, max)", value: [least, mean, most].map((n) => spell(n, "")).join(", ") },
     { name: "Bad blocks", value: spell(erases.bad_blocks, "") },
   ];
 }
@@ -65,9 +65,9 @@ function calibration({ instrument: { calibration: limits } }: Document): Fact[] 
   if (!limits) return [];
   return [
     { name: "Timer step", value: spell(limits.timer_step_ns, "ns") },
-    { name: "Instrument's ceiling", value: spell(limits.nop_iops, "1/s") },
-    { name: "Instrument's own time per I/O", value: spell(limits.overhead_ns_per_io, "ns") },
-    { name: "Random data generated", value: spell(limits.random_data_bytes_per_s, "bytes/s") },
+    { name: "IOPS limit without a drive", value: spell(limits.nop_iops, "1/s") },
+    { name: "CPU time per I/O", value: spell(limits.overhead_ns_per_io, "ns") },
+    { name: "Incompressible data generated", value: spell(limits.random_data_bytes_per_s, "bytes/s") },
     { name: "Half-compressible data generated", value: spell(limits.ratio_data_bytes_per_s, "bytes/s") },
     ...addedLatency(limits),
   ];
@@ -76,15 +76,15 @@ function calibration({ instrument: { calibration: limits } }: Document): Fact[] 
 function addedLatency({ added_latency: added }: Calibration): Fact[] {
   if (!added) return [];
   const [call, wake, slow] = [added.call_ns, added.wake_ns_p50, added.wake_ns_p99].map((ns) => spell(ns, "ns"));
-  return [{ name: "Added to each latency", value: `${call} of system calls, ${wake} (p99 ${slow}) to wake up` }];
+  return [{ name: "Measurement overhead per latency", value: `${call} of system calls, ${wake} (p99 ${slow}) to wake up` }];
 }
 
 /** Browsers round whole numbers beyond 2⁵³; a rounded seed must not pass for the seed. */
 function seedWords(seed: number): string {
-  return Number.isSafeInteger(seed) ? String(seed) : "beyond 2⁵³; it stands exactly in the JSON";
+  return Number.isSafeInteger(seed) ? String(seed) : "beyond 2⁵³; the JSON has it exactly";
 }
 
-/** What is a table of its own, such as the figures that a drive is held against, stands in the plan and in the tables of the report. */
+/** A setting that is a table of its own is left to the plan and to the tables of the report. */
 function setting(name: string, value: Value): Fact[] {
   const parts = Array.isArray(value) ? value : [value];
   if (parts.some((part) => typeof part === "object" && part !== null)) return [];

@@ -43,7 +43,7 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
   const columns = columnsOf(series);
   const [low, high] = endsOf(series, look);
   const shadeOf = look.logarithmic && low > 0 ? Math.log10 : (value: number) => value;
-  const colours = series.y.unit === "×" ? palette.ratios : palette.amounts;
+  const colors = series.y.unit === "×" ? palette.ratios : palette.amounts;
   const cells = series.lines.flatMap(({ points }, row) =>
     points.map(([x, value]): Cell => [columns.findIndex(({ place }) => place === x), row, shadeOf(value), value]),
   );
@@ -93,7 +93,7 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
       itemWidth: 12,
       text: [spell(high, series.y.unit), spell(low, series.y.unit)],
       textStyle: { color: palette.faint },
-      inRange: { color: colours },
+      inRange: { color: colors },
       hoverLink: false,
     },
     series: [
@@ -101,7 +101,7 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
         type: "heatmap",
         data: cells.map((value, index) => ({
           value,
-          label: { color: inkOn((value[2] - from) / (to - from || 1), colours, palette), formatter: numbers[index] },
+          label: { color: inkOn((value[2] - from) / (to - from || 1), colors, palette), formatter: numbers[index] },
         })),
         label: { show: (look.width - names) / columns.length >= widest, fontSize: 11 },
         itemStyle: { borderColor: palette.card, borderWidth: 1 },
@@ -142,16 +142,16 @@ export function wordsOf(series: Series, index: number): string {
   return "";
 }
 
-/** Light or dark, whichever is read better on a colour this far along. */
-function inkOn(share: number, colours: string[], { ink, card }: Palette): string {
-  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
-  const [one, other] = [colours[Math.floor(at)] ?? ink, colours[Math.ceil(at)] ?? ink];
+/** Light or dark, whichever is read better on a color this far along. */
+function inkOn(share: number, colors: string[], { ink, card }: Palette): string {
+  const at = Math.min(Math.max(share, 0), 1) * (colors.length - 1);
+  const [one, other] = [colors[Math.floor(at)] ?? ink, colors[Math.ceil(at)] ?? ink];
   const back = lightness(one) + (at % 1) * (lightness(other) - lightness(one));
   return Math.abs(back - lightness(ink)) > Math.abs(back - lightness(card)) ? ink : card;
 }
 
-/** How light a colour like `#0b62c4` looks, from 0 to 1: the weights of Rec. 709. */
-function lightness(colour: string): number {
-  const part = (from: number) => parseInt(colour.slice(from, from + 2), 16) / 255;
+/** How light a color like `#0b62c4` looks, from 0 to 1: the weights of Rec. 709. */
+function lightness(color: string): number {
+  const part = (from: number) => parseInt(color.slice(from, from + 2), 16) / 255;
   return 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
 }

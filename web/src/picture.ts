@@ -3,7 +3,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 
 import type { Axis, Line, Mark, Series } from "./Document";
-import { axisUnit, spell, spellRound } from "./units";
+import { axisUnit, rangeOf, spell, spellRound } from "./units";
 
 export interface Palette {
   ink: string;
@@ -182,7 +182,7 @@ function drawn(series: Series, { name, points }: Line, index: number, { x, y, lo
     name,
     type: shape,
     data: points.map(([at, value]) => [at / width, value / y.size]),
-    itemStyle: { color: colourOf(index, look), ...(shape === "scatter" && crowded ? { opacity: 0.45 } : {}) },
+    itemStyle: { color: colorOf(index, look), ...(shape === "scatter" && crowded ? { opacity: 0.45 } : {}) },
     ...(shape === "line" ? { showSymbol: points.length <= DOTS_MAX, sampling: "minmax" } : {}),
     ...(shape === "line" ? { lineStyle: { width: 1.6, type: DASHES[index % DASHES.length] } } : {}),
     ...(shape === "scatter" ? { symbolSize: crowded ? 3 : 5, large: points.length > 5000 } : {}),
@@ -191,7 +191,7 @@ function drawn(series: Series, { name, points }: Line, index: number, { x, y, lo
   };
 }
 
-function colourOf(index: number, { palette }: Look): string {
+function colorOf(index: number, { palette }: Look): string {
   return palette.lines[index % palette.lines.length] ?? palette.ink;
 }
 
@@ -213,13 +213,13 @@ function bandOf(series: Series, { name, band = [] }: Line, index: number, { x, y
     silent: true,
     tooltip: { show: false },
     z: 1,
-    itemStyle: { color: colourOf(index, look) },
+    itemStyle: { color: colorOf(index, look) },
     renderItem: ({ dataIndexInside }: { dataIndexInside: number }, { coord }: Drawing) => {
       // All of it is drawn with its first point.
       if (dataIndexInside > 0) return null;
       const above = data.map(([at, , high]) => coord([at, high]));
       const below = data.toReversed().map(([at, low]) => coord([at, low]));
-      return { type: "polygon", shape: { points: [...above, ...below] }, style: { fill: colourOf(index, look), opacity: 0.16 } };
+      return { type: "polygon", shape: { points: [...above, ...below] }, style: { fill: colorOf(index, look), opacity: 0.16 } };
     },
   };
 }
@@ -278,7 +278,7 @@ function tooltipOf(series: Series, hovered: unknown): string {
 
 /** The interval of a line at a place, in parentheses. */
 export function intervalOf({ y }: Series, { band = [] }: Line, x: number): string[] {
-  return band.filter(([at]) => at === x).map(([, low, high]) => `(${spell(low, y.unit)} to ${spell(high, y.unit)})`);
+  return band.filter(([at]) => at === x).map(([, low, high]) => `(${rangeOf(spell(low, y.unit), spell(high, y.unit))})`);
 }
 
 /** Text of a document never becomes markup. */

@@ -9,12 +9,12 @@ export function saveFile(name: string, url: string): void {
 }
 
 /** Puts text on the clipboard; a page that may not is given a file instead. Says in words what happened. */
-export async function copyOrSave(text: string, name: string): Promise<string> {
+export async function copyOrSave(text: string, name: string, type = "text/csv"): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
     return "Copied";
   } catch {
-    const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    const url = URL.createObjectURL(new Blob([text], { type }));
     saveFile(name, url);
     // The browser reads the file after this returns.
     window.setTimeout(() => URL.revokeObjectURL(url), 10_000);

@@ -14,15 +14,17 @@ export function spell(value: number, unit: string): string {
     case "ns":
       return span(value);
     case "%":
-      return `${digits(value)}%`;
+      return share(value / 100);
     case "share":
-      return `${digits(value * 100)}%`;
+      return share(value);
     case "×":
       return `${digits(value)}×`;
     case "1/s":
+      return `${digits(value)} IOPS`;
+    case "/s":
       return `${digits(value)}/s`;
     case "°C":
-      return `${digits(value)} °C`;
+      return `${plain(value)} °C`;
     case "":
     case "1":
       return plain(value);
@@ -35,7 +37,7 @@ export function spell(value: number, unit: string): string {
 export function spellBelowHeading(value: number, unit: string): string {
   const sign = value < 0 ? "-" : "";
   if (unit === "bytes/s") return sign + digits(Math.abs(value) / 1e6);
-  if (unit === "1/s") return sign + digits(Math.abs(value));
+  if (unit === "1/s" || unit === "/s") return sign + digits(Math.abs(value));
   return spell(value, unit);
 }
 
@@ -74,6 +76,8 @@ export function axisUnit(unit: string, most: number): { size: number; name: stri
     case "×":
       return { size: 1, name: "×" };
     case "1/s":
+      return { size: 1, name: " IOPS" };
+    case "/s":
       return { size: 1, name: "/s" };
     case "":
     case "1":
@@ -92,7 +96,7 @@ interface UnitWords {
 
 const UNIT_WORDS: UnitWords[] = [
   { unitWords: ["bytes", "per", "s"], unit: "bytes/s", shown: "MB/s", alone: "" },
-  { unitWords: ["per", "s"], unit: "1/s", shown: "/s", alone: "" },
+  { unitWords: ["per", "s"], unit: "/s", shown: "/s", alone: "" },
   { unitWords: ["iops"], unit: "1/s", shown: "IOPS", alone: "" },
   { unitWords: ["bytes"], unit: "bytes", shown: "", alone: "size" },
   { unitWords: ["ns"], unit: "ns", shown: "", alone: "time" },
@@ -132,21 +136,44 @@ function lastIndexOf(words: string[], sought: string[]): number {
   return -1;
 }
 
-/** At least two significant digits, three from 0.1 on, all of them from 1000 on, in groups from 10 000 on. */
+/** Three significant digits, with commas between thousands; below 0.001 and from 10¹⁵ on in powers of ten. */
 function digits(value: number): string {
   if (value === 0) return "0";
-  if (value < 1e-4 || value >= 1e15) return scientific(value);
-  if (value < 0.0995) return value.toFixed(1 - Math.floor(Math.log10(value)));
-  return grouped(threeDigits(value));
+  if (value < 1e-3 || value >= 1e15) return scientific(value);
+  const below = Math.floor(Math.log10(value));
+  // 9.996 is rounded up to 10.0.
+  const exponent = below + (Math.round(value / 10 ** (below - 2)) >= 1000 ? 1 : 0);
+  if (exponent < 2) return fixed(value, 2 - exponent);
+  const step = 10 ** (exponent - 2);
+  return grouped((Math.round(value / step) * step).toFixed(0));
+}
+
+/** Whole percents from 10% on, and just below 100% a decimal more, so that 99.8% is not shown as all. */
+function share(of: number): string {
+  const percent = of * 100;
+  const nearlyAll = percent > 99 && percent < 100;
+  if (percent >= 9.95 && percent < 999.5 && !nearlyAll) return `${fixed(percent, 0)}%`;
+  const text = digits(percent);
+  return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text}%`;
 }
 
 function plain(value: number): string {
-  if (!Number.isInteger(value)) return digits(value);
-  return value < 1e15 ? grouped(value.toFixed(0)) : scientific(value);
+  return Number.isInteger(value) && value < 1e15 ? grouped(value.toFixed(0)) : digits(value);
 }
 
 function threeDigits(value: number): string {
-  return value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+  return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
+/** So many decimals; what lies exactly between two is rounded to the even one, as Rust does it. */
+function fixed(value: number, decimals: number): string {
+  const text = value.toFixed(decimals);
+  // Any tie is a multiple of a small power of two, so that 20 decimals write it exactly.
+  const [whole = "", fraction = ""] = value.toFixed(20).split(".");
+  if (!/^50*$/.test(fraction.slice(decimals))) return text;
+  const kept = decimals > 0 ? `${whole}.${fraction.slice(0, decimals)}` : whole;
+  const isEven = "02468".includes(kept.charAt(kept.length - 1));
+  return isEven ? kept : text;
 }
 
 function scientific(value: number): string {
@@ -154,8 +181,35 @@ function scientific(value: number): string {
 }
 
 function grouped(text: string): string {
-  if (text.length < 5 || text.includes(".")) return text;
   return text.replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** `19.8 MB/s (15.9–24.7)`, and the value alone where the range adds nothing. A unit that all have stands once. */
+export function withRange(value: string, low: string, high: string): string {
+  if (low === high) return low === value ? value : `${value} (${low})`;
+  const shared = unitOf(low) === unitOf(high) && unitOf(low) === unitOf(value) && !isCompound(value);
+  const range = rangeOf(low, high);
+  return `${value} (${shared && !isCompound(high) ? range.slice(0, range.length - unitOf(value).length) : range})`;
+}
+
+/** `15.9–24.7 MB/s`: a unit that both have stands once. */
+export function rangeOf(low: string, high: string): string {
+  if (low === high) return low;
+  const unit = unitOf(low);
+  const shared = unit === unitOf(high) && !isCompound(low) && !isCompound(high);
+  // A dash before a sign would be read as part of it.
+  const to = low.startsWith("-") || high.startsWith("-") ? " to " : "–";
+  return `${shared ? low.slice(0, low.length - unit.length) : low}${to}${high}`;
+}
+
+/** What follows a number. */
+function unitOf(text: string): string {
+  return text.replace(/^[\d.,e-]+/, "");
+}
+
+/** Whether a text has several numbers, such as `3 min 0 s`. */
+function isCompound(text: string): boolean {
+  return /\d .*\d/.test(text);
 }
 
 function amount(bytes: number): string {

@@ -59,7 +59,7 @@ test("rows meet by what tells them apart whatever their order", () => {
     "write",
     "77.2 (76.4–78.0)",
     "19.3 (19.1–19.5)",
-    "0.25×",
+    "0.250×",
   ]);
   expect(table.rows[0]?.slice(3, 5).map(({ text }) => text)).toEqual(["–", "–"]);
 });
@@ -115,6 +115,6 @@ test("so many a second are of what the row says", () => {
   expect(headings.map(({ text }) => text)).toEqual(["metric", "now", "ratio"]);
   expect(rows.map((row) => row.map(({ text }) => text))).toEqual([
     ["read", "515 MB/s", "2"],
-    ["random_read", "9100/s", "1.50"],
+    ["random_read", "9,100 IOPS", "1.50"],
   ]);
 });

@@ -87,6 +87,6 @@ test("arrow keys step from point to point and say where they are", () => {
   const lines: Series = { ...series, shape: "line" };
   lines.lines[1]!.band = [[1, 40e6, 60e6]];
   expect(placeOf(lines, below)).toEqual({ seriesIndex: 1, dataIndex: 0 });
-  expect(wordsAt(lines, below)).toBe("8, 1 MiB: 50.0 MB/s (40.0 MB/s to 60.0 MB/s)");
+  expect(wordsAt(lines, below)).toBe("8, 1 MiB: 50.0 MB/s (40.0–60.0 MB/s)");
   expect(stepped({ ...series, lines: [] }, null, "ArrowRight")).toBeNull();
 });

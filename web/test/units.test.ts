@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
 
 import spelling from "../../schema/spelling.json";
-import { axisUnit, heading, spell, spellBelowHeading, spellRound } from "../src/units";
+import { axisUnit, heading, spell, spellBelowHeading, spellRound, withRange } from "../src/units";
 
 describe("numbers are spelled as published", () => {
   test.each(spelling.values)("$value $unit is $text", ({ unit, value, text }) => {
     expect(spell(value, unit)).toBe(text);
+  });
+});
+
+describe("ranges are spelled as published", () => {
+  test.each(spelling.ranges)("$text", ({ value, low, high, text }) => {
+    expect(withRange(value, low, high)).toBe(text);
   });
 });
 
@@ -17,7 +23,7 @@ describe("keys become headings as published", () => {
 
 test("a heading with the unit is not repeated in its cells", () => {
   expect(spellBelowHeading(-251.3e6, "bytes/s")).toBe("-251");
-  expect(spellBelowHeading(12_345.6, "1/s")).toBe("12,346");
+  expect(spellBelowHeading(12_345.6, "1/s")).toBe("12,300");
   expect(spellBelowHeading(12_340, "ns")).toBe("12.3 µs");
 });
 
@@ -38,7 +44,7 @@ test("round values need no zeros", () => {
     [3e11, "ns", "5 min"],
     [4096, "bytes", "4 KiB"],
     [1e7, "bytes/s", "10 MB/s"],
-    [1e6, "1/s", "1,000,000/s"],
+    [1e6, "1/s", "1,000,000 IOPS"],
     [100, "", "100"],
     [0.5, "×", "0.5×"],
   ];

@@ -1,4 +1,4 @@
-//! Everything that attacks the program on purpose, run whole. `cargo xtask attacks` writes what was tried, how often, and what held into docs/safety.md;
+//! Everything that attacks the program on purpose, run whole. `cargo xtask attacks` writes what was tried, how often, and what held into docs/explanation/safety.md;
 //! `cargo xtask cuts` runs the losses of power and the kills alone.
 //!
 //! A test that attacks prints one line for each kind of attack once it has held: `attack: WHAT | TIMES | WHAT HELD`. `make test` runs samples of
@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::root;
 
-const PAGE: &str = "docs/safety.md";
+const PAGE: &str = "docs/explanation/safety.md";
 const BEGIN: &str = "<!-- made by cargo xtask attacks -->\n";
 const END: &str = "<!-- end of what cargo xtask attacks made -->\n";
 

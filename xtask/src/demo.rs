@@ -37,8 +37,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
             .ignore_stderr()
             .read();
         let message = message.with_context(|| format!("could not run {}", likenew.display()))?;
-        let verdicts = message.split("\n\nsim:").next().unwrap_or_default();
-        println!("{verdicts}\n");
+        println!("{message}\n");
     }
     for (procedure, flags) in [("bench", &["--span", "256MiB"][..]), ("fill", &["--files", "100"])] {
         for state in ["new", "used"] {

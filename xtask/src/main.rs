@@ -1,4 +1,5 @@
-//! All automation of the project: `cargo xtask tidy | ci | guest-kernel | demo | bench NAME | fuzz | cuts | attacks | reproduce`.
+//! All automation of the project: `cargo xtask tidy | ci | messages | guest-kernel | demo | bench NAME | fuzz | cuts | attacks |
+//! reproduce`.
 //!
 //! It imports nothing of ours, so that checks begin before the first crate is built.
 
@@ -7,6 +8,7 @@ mod ci;
 mod demo;
 mod fuzz;
 mod guest_kernel;
+mod messages;
 mod tidy;
 mod web;
 
@@ -23,6 +25,8 @@ enum Task {
     Tidy,
     /// Install what is missing, then check and test everything: what `make test` does
     Ci,
+    /// Write everything that the program says into docs/messages, to be read in one sitting
+    Messages,
     /// Bring the kernel of the guest in which facts are tested; where none can be had, say so and go on
     GuestKernel,
     /// Measure a simulated drive, new and used, and make a page of it
@@ -38,9 +42,9 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Cut the power and kill the program in hundreds of places; `make test` tries a few of them
     Cuts,
-    /// Attack the program in every way there is, and write what held into docs/safety.md: about an hour
+    /// Attack the program in every way there is, and write what held into docs/explanation/safety.md: about an hour
     Attacks,
-    /// Repeat five studies on simulated drives and write docs/reproduction.md
+    /// Repeat five studies on simulated drives and write docs/explanation/reproduction.md
     #[command(disable_help_flag = true)]
     Reproduce {
         /// Its options
@@ -53,6 +57,7 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Tidy => tidy::run(),
         Task::Ci => ci::run(),
+        Task::Messages => messages::run(),
         Task::GuestKernel => guest_kernel::bring_if_possible(),
         Task::Demo => demo::run(),
         Task::Bench { arguments } => bench(&arguments),

@@ -3,6 +3,7 @@
 mod guarantees;
 mod imports;
 mod links;
+mod phrases;
 mod sizes;
 mod words;
 
@@ -22,6 +23,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut offences = imports::offences(&root)?;
     offences.extend(words::offences(&root, &sources(&root))?);
     offences.extend(links::offences(&root)?);
+    offences.extend(phrases::offences(&root)?);
     offences.extend(guarantees::offences(&root, &sources(&root))?);
     if offences.is_empty() {
         println!("tidy: nothing to mend");

@@ -25,7 +25,7 @@ pub struct Archive {
 pub struct Entry {
     /// Its folder.
     pub path: PathBuf,
-    /// What was asked and of what, or why that can not be read.
+    /// What was asked and of what, or why that cannot be read.
     pub header: Result<Header, ArchiveError>,
 }
 

@@ -176,11 +176,11 @@ impl AuditLog {
     }
 }
 
-/// Everything in a log, in order; nothing where there is none. A line that can not be read, as a kill or a full drive leaves them, is
+/// Everything in a log, in order; nothing where there is none. A line that cannot be read, as a kill or a full drive leaves them, is
 /// left out, and the notes say so.
 ///
 /// # Errors
-/// The file can not be read.
+/// The file cannot be read.
 pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), ArchiveError> {
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
     let file = match input::open(path, RECORDS) {
@@ -198,9 +198,9 @@ pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), Archive
         }
         match serde_json::from_slice::<AuditEntry>(&line) {
             Ok(entry) if entry.schema <= AUDIT_SCHEMA => entries.push(entry),
-            Ok(_) => notes.push(format!("line {number} was written by a newer likenew and is left out")),
+            Ok(_) => notes.push(format!("line {number} was written by a newer version and is skipped")),
             Err(_) => {
-                notes.push(format!("line {number} is not whole, as a power cut leaves it, and is left out"))
+                notes.push(format!("line {number} is incomplete, as after a power cut, and is skipped"))
             }
         }
     }

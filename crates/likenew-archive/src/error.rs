@@ -30,8 +30,8 @@ pub enum ArchiveError {
         missing: &'static str,
     },
     /// A later likenew wrote it.
-    #[error("{} is of schema {version}, and this likenew reads schema {supported}; use a newer likenew", path.display())]
-    NewerSchema {
+    #[error("{} has schema {version}, and this version of Likenew reads schema {supported}; use the version that wrote it", path.display())]
+    OtherSchema {
         /// The file.
         path: PathBuf,
         /// What it says.
@@ -41,7 +41,7 @@ pub enum ArchiveError {
     },
     /// A file does not hold what it should.
     #[error(
-        "{} can not be read: {reason}; it was changed or damaged after it was written, so bring back a copy of it or leave this run out",
+        "{} cannot be read: {reason}; it was changed or damaged after it was written: restore it from a copy, or leave this run out",
         place(path, *line)
     )]
     Broken {
@@ -61,7 +61,7 @@ pub enum ArchiveError {
         reason: String,
     },
     /// Somebody else writes this run.
-    #[error("{} is being written by another likenew; wait for it to end", .0.display())]
+    #[error("{} is being written by another run of Likenew; wait until it ends", .0.display())]
     Busy(PathBuf),
     /// An earlier write failed half-way and could not be undone.
     #[error("{} ends in the middle of a line, because an earlier write failed; resume the run to go on", .0.display())]
@@ -73,7 +73,7 @@ pub enum ArchiveError {
     NoHome,
     /// There is no place for the log of what was done to drives.
     #[error(
-        "neither XDG_STATE_HOME nor HOME is set to an absolute path, so there is no place for the log of what is done to drives; set one"
+        "neither XDG_STATE_HOME nor HOME is set to an absolute path, so there is no place for the audit log; set one"
     )]
     NoState,
 }
@@ -104,7 +104,7 @@ fn advice(source: &io::Error) -> &'static str {
             "free some space there, or keep the runs on another drive"
         }
         io::ErrorKind::PermissionDenied => "change its permissions, or keep the runs in a folder of your own",
-        io::ErrorKind::ReadOnlyFilesystem => "keep the runs on a drive that may be written",
+        io::ErrorKind::ReadOnlyFilesystem => "keep the runs on a writable drive",
         io::ErrorKind::NotFound => "check that the path exists",
         _ => "check the drive that holds it, or keep the runs on another one",
     }

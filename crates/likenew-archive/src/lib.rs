@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! 2026-03-14T15-09-26Z-fill-mnt-photos/
-//!   plan.toml         what was asked
-//!   machine.json      the drive, how it is addressed, the instrument, when it began
-//!   segments.jsonl    one line for each workload that ended, made durable before the next one starts
-//!   live.jsonl        what was noted while it went on, by `watch`
-//!   sights.jsonl      one line for each look, where any was taken, made durable likewise
-//!   samples.parquet   every single I/O, if asked for; samples-2.parquet … after the run was resumed
-//!   verdicts.json     what was concluded; can be made again from the files above
+//!   plan.toml            what was asked
+//!   machine.json         the drive, how it is addressed, the instrument, when it began
+//!   segments.jsonl       one line for each workload that ended, durable before the next one starts
+//!   live.jsonl           what `watch` noted while it went on
+//!   observations.jsonl   one line for each probe, if there was any; durable likewise
+//!   samples.parquet      every single I/O, if asked for; samples-2.parquet … after the run was resumed
+//!   findings.json        what was concluded; `likenew judge` makes it again from the files above
 //! ```
 //!
 //! Beside the runs, `audit.jsonl` keeps what was done to drives: a line before and a line after each powerful step.

@@ -109,7 +109,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     let mut values = Vec::new();
     let is_there = for_each_line(path, RECORDS, notes, |value| {
         if values.len() == RECORD_LINES_MAX {
-            return Err(format!("it has more than {RECORD_LINES_MAX} lines, and no run does"));
+            return Err(format!("it has more than {RECORD_LINES_MAX} lines, which no run writes"));
         }
         values.push(value);
         Ok(())

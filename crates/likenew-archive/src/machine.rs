@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ArchiveError;
 
-/// The schema of run folders that this version writes, and the newest that it reads.
-pub const SCHEMA: u32 = 1;
+/// The schema of run folders that this version writes and reads.
+pub const SCHEMA: u32 = 2;
+/// The newest schema of plans.
+pub(crate) const PLAN_SCHEMA: u32 = 1;
 
 /// The drive, the instrument, and when the run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,10 +80,10 @@ impl Machine {
 }
 
 /// Asked before a file is understood, so that a newer form is named as such and not as damage.
-pub(crate) fn check_schema(path: &Path, version: Option<u64>) -> Result<(), ArchiveError> {
+pub(crate) fn check_schema(path: &Path, version: Option<u64>, supported: u32) -> Result<(), ArchiveError> {
     match version {
-        Some(version) if version > u64::from(SCHEMA) => {
-            Err(ArchiveError::NewerSchema { path: path.to_owned(), version, supported: SCHEMA })
+        Some(version) if version != u64::from(supported) => {
+            Err(ArchiveError::OtherSchema { path: path.to_owned(), version, supported })
         }
         _ => Ok(()),
     }

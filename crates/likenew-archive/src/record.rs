@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use likenew_core::drive::FlashCounters;
+use likenew_core::findings::Findings;
 use likenew_core::input::{self, Kind};
 use likenew_core::plan::Plan;
 use likenew_core::probe::Observation;
 use likenew_core::procedure::{Evidence, PastStep, history};
 use likenew_core::segment::Segment;
 use likenew_core::validation::check_all;
-use likenew_core::verdict::Findings;
 use serde::Deserialize;
 
 use crate::error::ArchiveError;
 use crate::lines;
-use crate::machine::{Machine, check_schema};
-use crate::run::{self, MACHINE, PLAN, SEGMENTS, SIGHTS, VERDICTS};
+use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
+use crate::run::{self, FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
 
 /// What was asked, and of what.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,14 +53,14 @@ impl Header {
         let text = read(folder, PLAN, input::PLAN)?;
         let version: Version =
             toml::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
-        check_schema(&path, version.schema)?;
+        check_schema(&path, version.schema, PLAN_SCHEMA)?;
         let plan = toml::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
 
         let path = folder.join(MACHINE);
         let text = read(folder, MACHINE, input::MACHINE)?;
         let version: Version =
             serde_json::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
-        check_schema(&path, version.schema)?;
+        check_schema(&path, version.schema, SCHEMA)?;
         let machine =
             serde_json::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
         Ok(Self { plan, machine })
@@ -71,7 +71,7 @@ impl Record {
     /// Reads a run folder.
     ///
     /// # Errors
-    /// It is no run folder, of a newer schema, or damaged in a file that can not be made again.
+    /// It is no run folder, of a newer schema, or damaged in a file that cannot be made again.
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
         let header = Header::open(folder)?;
         let mut notes = Vec::new();
@@ -79,9 +79,9 @@ impl Record {
         let segments: Vec<Segment> = segments.ok_or_else(|| not_a_run(folder, SEGMENTS))?;
         check(&folder.join(SEGMENTS), segments.iter().map(Segment::check))?;
         let mut observations: Vec<Observation> =
-            lines::read(&folder.join(SIGHTS), &mut notes)?.unwrap_or_default();
-        check(&folder.join(SIGHTS), observations.iter().map(Observation::check))?;
-        // A look that was taken after a workload whose record was torn belongs to what is gone.
+            lines::read(&folder.join(OBSERVATIONS), &mut notes)?.unwrap_or_default();
+        check(&folder.join(OBSERVATIONS), observations.iter().map(Observation::check))?;
+        // An observation made after a workload whose record was torn belongs to what is gone.
         observations.retain(|observation| observation.after <= segments.len());
         let findings = read_findings(folder, &mut notes);
         let (geometry, identity) = (&header.machine.geometry, &header.machine.identity);
@@ -90,7 +90,7 @@ impl Record {
         Ok(Self { path: folder.to_owned(), header, segments, observations, findings, notes })
     }
 
-    /// What a procedure is asked about. A simulated drive's books are those after the last workload or look.
+    /// What a procedure is asked about. A simulated drive's counters are those after the last workload or probe.
     pub fn evidence(&self) -> Evidence {
         let mut identity = self.header.machine.identity.clone();
         identity.accounting = last_counters(&self.segments, &self.observations).or(identity.accounting);
@@ -159,16 +159,19 @@ fn not_a_run(folder: &Path, missing: &'static str) -> ArchiveError {
     ArchiveError::NotARun { path: folder.to_owned(), missing }
 }
 
-/// Verdicts can be made again, so that damage to them keeps nobody from the evidence.
+/// Findings can be made again, so damage to them keeps nobody from the evidence.
 fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
-    let text = match input::read(&folder.join(VERDICTS), input::FINDINGS) {
+    let text = match input::read(&folder.join(FINDINGS), input::FINDINGS) {
         Err(error) if error.is_missing() => return None,
         text => text.map_err(|error| error.to_string()),
     };
     let findings = text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
     findings
         .inspect_err(|reason| {
-            notes.push(format!("{VERDICTS} can not be read ({reason}) and is left out; judge the run again"))
+            notes.push(format!(
+                "{FINDINGS} cannot be read ({reason}), so it is ignored; `likenew judge {}` makes it again",
+                folder.display()
+            ))
         })
         .ok()
 }

@@ -4,30 +4,30 @@ use std::fs::{OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use likenew_core::findings::Findings;
 use likenew_core::plan::Plan;
 use likenew_core::probe::Observation;
 use likenew_core::segment::Segment;
-use likenew_core::verdict::Findings;
 
 use crate::durable;
 use crate::error::ArchiveError;
 use crate::lines::{Lines, readable};
 use crate::live::LiveWriter;
-use crate::machine::{Machine, SCHEMA, check_schema};
+use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
 use crate::sample_writer::SampleWriter;
 
 pub(crate) const PLAN: &str = "plan.toml";
 pub(crate) const MACHINE: &str = "machine.json";
 pub(crate) const SEGMENTS: &str = "segments.jsonl";
-pub(crate) const SIGHTS: &str = "observations.jsonl";
-pub(crate) const VERDICTS: &str = "verdicts.json";
+pub(crate) const OBSERVATIONS: &str = "observations.jsonl";
+pub(crate) const FINDINGS: &str = "findings.json";
 
 /// A run folder that is open for writing, by nobody else at the same time.
 #[derive(Debug)]
 pub struct Run {
     path: PathBuf,
     segments: Lines,
-    /// Most runs take no look and have no such file.
+    /// Most runs make no probe and have no such file.
     observations: Option<Lines>,
 }
 
@@ -35,7 +35,7 @@ impl Run {
     /// Fills a new, empty folder.
     pub(crate) fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, ArchiveError> {
         assert_eq!(machine.schema, SCHEMA, "a new run is of the present schema");
-        check_schema(&path.join(PLAN), Some(u64::from(plan.schema)))?;
+        check_schema(&path.join(PLAN), Some(u64::from(plan.schema)), PLAN_SCHEMA)?;
         let unreadable =
             |file| move |reason: String| ArchiveError::Unreadable { path: path.join(file), reason };
         durable::write(path, PLAN, &readable_plan(plan).map_err(unreadable(PLAN))?)?;
@@ -57,20 +57,20 @@ impl Run {
         let segments = Lines::open(path.join(SEGMENTS), options)?;
         match segments.file().try_lock() {
             Err(TryLockError::WouldBlock) => return Err(ArchiveError::Busy(path.to_owned())),
-            // A file system without locks can not tell; what is appended there is still right for one writer.
+            // A file system without locks cannot tell; what is appended there is still right for one writer.
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
                 return Err(ArchiveError::system("lock", &path.join(SEGMENTS))(error));
             }
             _ => {}
         }
-        let observations = path.join(SIGHTS);
+        let observations = path.join(OBSERVATIONS);
         let observations = observations
             .exists()
             .then(|| Lines::open(observations, OpenOptions::new().append(true).read(true)));
         Ok(Self { path: path.to_owned(), segments, observations: observations.transpose()? })
     }
 
-    /// Cuts off what follows so many whole lines of segments and of sights.
+    /// Cuts off what follows so many whole lines of segments and of observations.
     pub(crate) fn cut_after(&self, segments: usize, observations: usize) -> Result<(), ArchiveError> {
         self.segments.cut_after(segments)?;
         self.observations.as_ref().map_or(Ok(()), |lines| lines.cut_after(observations))
@@ -89,7 +89,7 @@ impl Run {
         self.segments.push(segment)
     }
 
-    /// Keeps what a look found; durable when this returns.
+    /// Keeps what a probe found; durable when this returns.
     ///
     /// # Errors
     /// As for [`Run::push`].
@@ -97,7 +97,8 @@ impl Run {
         if let Some(observations) = &mut self.observations {
             return observations.push(observation);
         }
-        let created = Lines::open(self.path.join(SIGHTS), OpenOptions::new().append(true).create_new(true))?;
+        let created =
+            Lines::open(self.path.join(OBSERVATIONS), OpenOptions::new().append(true).create_new(true))?;
         durable::sync_folder(&self.path)?;
         self.observations.insert(created).push(observation)
     }
@@ -136,8 +137,8 @@ impl Run {
 
 /// Keeps what was concluded from the run in this folder.
 pub(crate) fn conclude(folder: &Path, findings: &Findings) -> Result<(), ArchiveError> {
-    let unreadable = |reason| ArchiveError::Unreadable { path: folder.join(VERDICTS), reason };
-    durable::write(folder, VERDICTS, &(readable(findings, true).map_err(unreadable)? + "\n"))
+    let unreadable = |reason| ArchiveError::Unreadable { path: folder.join(FINDINGS), reason };
+    durable::write(folder, FINDINGS, &(readable(findings, true).map_err(unreadable)? + "\n"))
 }
 
 /// The plan as TOML that is known to read back.

@@ -32,13 +32,13 @@ impl SampleReader {
     /// Opens a file that a [`crate::SampleWriter`] has closed.
     ///
     /// # Errors
-    /// It can not be read, was not closed, or has other columns.
+    /// It cannot be read, was not closed, or has other columns.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         let damaged_file = |error: ParquetError| {
             ArchiveError::damaged_file(
                 path,
                 None,
-                format!("it was not closed, or is no file of samples ({error})"),
+                format!("it was not closed, or is not a file of samples ({error})"),
             )
         };
         let file = input::open(path, SAMPLES).map_err(ArchiveError::input(path, None))?;

@@ -33,7 +33,7 @@ const GROUP_ROWS: usize = 128 * 1_024;
 
 /// Writes one file of samples from a thread of its own.
 ///
-/// Close it when every lane has ended, also after an interruption: without its end the file can not be read. Dropping
+/// Close it when every lane has ended, also after an interruption: without its end the file cannot be read. Dropping
 /// it closes it as well, and then nobody learns of an error.
 #[derive(Debug)]
 pub struct SampleWriter {
@@ -72,7 +72,7 @@ impl SampleWriter {
 
     /// A recorder for one lane of the workload that becomes the segment of this index.
     ///
-    /// When the file can not be written any more the recorder stops the workload as interrupted, and
+    /// When the file cannot be written any more the recorder stops the workload as interrupted, and
     /// [`SampleWriter::close`] says why.
     pub fn recorder(&self, segment: u32) -> SampleRecorder {
         SampleRecorder {
@@ -86,7 +86,7 @@ impl SampleWriter {
     /// Ends the file and makes it durable; answers how many samples it holds.
     ///
     /// # Errors
-    /// It could not be written, now or earlier; then the file can not be read.
+    /// It could not be written, now or earlier; then the file cannot be read.
     ///
     /// # Panics
     /// When a recorder is still open: its last samples would be missing.

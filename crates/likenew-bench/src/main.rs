@@ -32,7 +32,7 @@ enum Bench {
     Record(record::Options),
     /// Replays: how exactly recorded times are kept, and fio beside it as fast as it goes
     Replay(replay::Options),
-    /// Repeat five studies on simulated drives and write docs/reproduction.md
+    /// Repeat five studies on simulated drives and write docs/explanation/reproduction.md
     Reproduce(reproduce::Options),
     /// The simulator: speed, memory, and theory beside what comes out
     Sim,

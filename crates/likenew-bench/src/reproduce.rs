@@ -1,4 +1,4 @@
-//! Measures simulated drives as five studies measured real ones, and writes `docs/reproduction.md`.
+//! Measures simulated drives as five studies measured real ones, and writes `docs/explanation/reproduction.md`.
 //!
 //! What was published of new drives stands beside what comes out; what the same drives do when used is printed as a
 //! prediction. Everything is virtual time, so the page is the same on every machine.
@@ -22,7 +22,7 @@ use page::{PublishedFigure, published_table};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only this study, printed instead of written to docs/reproduction.md
+    /// Only this study, printed instead of written to docs/explanation/reproduction.md
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5))]
     study: Option<u32>,
     /// Small spans and drives, printed: to see that everything works, not what comes out
@@ -83,14 +83,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// Where the page lies.
 fn file() -> PathBuf {
-    root().join("docs/reproduction.md")
+    root().join("docs/explanation/reproduction.md")
 }
 
 fn head() -> String {
     format!(
         "# Five studies, reproduced on simulated drives\n\n\
          Made by `cargo xtask reproduce` of likenew {}; do not edit it by hand. Each study is repeated on the drives of \
-         [the catalogue](../catalog/README.md) by the loop that `likenew` itself uses. All time is the drives' own, so \
+         [the catalog](../../catalog/README.md) by the loop that `likenew` itself uses. All time is the drives' own, so \
          the page comes out the same everywhere.\n\n\
          **Published** figures are of new drives. Where nobody publishes a parameter, it may have been chosen to agree with \
          them, and the drive's file says so at that parameter. Everything else is a **prediction**: what a drive does when \

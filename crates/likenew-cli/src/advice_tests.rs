@@ -1,10 +1,12 @@
-//! What a check advises is possible where it is advised, by what `likenew recondition` says of the same target, and can be typed.
+//! What a check advises is possible where it is advised, by what `likenew recondition` says of the same target, and can
+//! be pasted.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use clap::Parser as _;
+use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::{Drive as _, Kind};
 use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Identity, Layer, LayerKind, Machine};
 use likenew_core::feasibility::{ActionKind, Feasibility, Objection};
@@ -14,7 +16,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Recorder;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_diagnosis::{ALL, Case, Fix, Measurements, Risk, Site, fixes, hints};
+use likenew_diagnosis::{ALL, Case, Measurements, Site, actions, hints, step_kind};
 use likenew_procedures::recondition::ReconditionOptions;
 use likenew_procedures::{all, site::site};
 use likenew_run::runner::{Observer, run_procedure};
@@ -22,7 +24,7 @@ use likenew_sim::{Spec, catalog};
 
 use crate::arguments::Arguments;
 
-/// Programs that cures name besides our own.
+/// Programs that actions name besides our own.
 const TOOLS: &[&str] = &[
     "btrfs",
     "cat",
@@ -83,11 +85,6 @@ fn fault_of(command: &str) -> Option<String> {
     invented.map(|word| format!("{word} is no path of a machine"))
 }
 
-/// The command at the end of an instruction.
-fn command_of(hint: &str) -> Option<&str> {
-    hint.rsplit_once(": ").map(|(_, command)| command).filter(|command| command.contains("likenew "))
-}
-
 /// What has to be possible where somebody is told to do something.
 #[derive(Clone, Copy)]
 struct Can {
@@ -121,28 +118,29 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
         };
         for cause in ALL {
             for hint in hints(&case, *cause) {
-                let of = format!("{}: {}: hint \"{}\": ", site.target, cause.descriptor().name, hint.method);
-                let command = command_of(&hint.method);
-                faults.extend(command.and_then(fault_of).map(|reason| format!("{of}{reason}")));
-                let about = |words: &[&str]| words.iter().any(|word| hint.method.contains(word));
+                let Action { id, why, command, .. } = &hint.action;
+                let of = format!("{}: {}: hint \"{why}\": ", site.target, cause.descriptor().name);
+                faults.extend(command.as_deref().and_then(fault_of).map(|reason| format!("{of}{reason}")));
+                let about = |words: &[&str]| words.iter().any(|word| why.contains(word));
                 let is_known = site.facts.is_some();
                 for (is_possible, needs, reason) in [
                     (
                         can.trim || !is_known && can.machine,
-                        about(&["what is free", "likenew trim"]),
+                        id == "trim" || about(&["TRIM"]) && id != "facts",
                         "no TRIM can be sent",
                     ),
-                    (
-                        can.write,
-                        hint.method.starts_with("write ") || about(&["write as much"]),
-                        "it may not be written",
-                    ),
+                    (can.write, id == "data" || about(&["Write ", "write as much"]), "it may not be written"),
                     (
                         can.machine,
-                        about(&["likenew facts", "smartmontools", "likenew watch"]),
+                        ["facts", "ask_machine", "watch", "check_as_root"].contains(&id.as_str())
+                            || about(&["smartmontools"]),
                         "no machine knows of it",
                     ),
-                    (can.root || !is_known, about(&["as root", "sudo"]), "whoever asks is root"),
+                    (
+                        can.root || !is_known,
+                        id == "check_as_root" || about(&["root"]),
+                        "whoever asks is root",
+                    ),
                 ] {
                     if needs && !is_possible {
                         faults.push(format!("{of}{reason}"));
@@ -154,8 +152,8 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
     faults
 }
 
-/// What is wrong with the cures of all causes on a target: each is checked whether something measured calls for it or not.
-fn faults(site: Site<'_>, says: &dyn Fn(&Fix) -> Option<String>) -> Vec<String> {
+/// What is wrong with the actions of all causes on a target: each is tried whether something measured calls for it or not.
+fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<String> {
     let measurements = Measurements::default();
     let case = Case {
         measurements: &measurements,
@@ -167,23 +165,26 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Fix) -> Option<String>) -> Vec<String> 
     };
     let mut faults = Vec::new();
     for cause in ALL {
-        for fix in fixes(&case, *cause) {
-            let of = format!("{}: {}: {:?}: ", site.target, cause.descriptor().name, fix.command);
-            let commands = fix.command.iter().chain(&fix.undo);
+        for action in actions(&case, *cause) {
+            let of = format!("{}: {}: {:?}: ", site.target, cause.descriptor().name, action.command);
+            let commands = action.command.iter().chain(&action.undo);
             faults.extend(
                 commands.filter_map(|command| fault_of(command)).map(|reason| format!("{of}{reason}")),
             );
-            faults.extend(says(&fix).map(|reason| format!("{of}{reason}")));
-            let destroys = fix.action.is_some_and(likenew_core::feasibility::ActionKind::destroys);
-            if destroys && !(fix.description.contains("everything on it is lost") && fix.risk == Risk::Data) {
+            faults.extend(says(&action).map(|reason| format!("{of}{reason}")));
+            let destroys = step_kind(&action).is_some_and(ActionKind::destroys);
+            if destroys && action.loses != Loss::Everything {
                 faults.push(format!("{of}what it destroys is not said"));
+            }
+            if site.kind != Kind::Folder && action.why.contains("folder") {
+                faults.push(format!("{of}there is no folder"));
             }
         }
     }
     faults
 }
 
-/// What is wrong with the cures that are named for a simulated drive, by what recondition says of the same one.
+/// What is wrong with the actions that are named for a simulated drive, by what recondition says of the same one.
 fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     let spec = Spec::parse(target).unwrap();
     let read = |_: &Path| file.map(|text| text.as_bytes().to_vec()).ok_or(io::ErrorKind::NotFound.into());
@@ -213,19 +214,19 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     let why_not = |step: &str| {
         let row = step_plan.iter().find(|row| row["step"] == step).expect("it is a step of recondition");
         let reason = row["not_run_reason"].as_str().unwrap_or_default();
-        (!reason.starts_with("this only says")).then(|| reason.to_owned())
+        (!reason.starts_with("possible;")).then(|| reason.to_owned())
     };
     let site = site(&evidence, free, facts, feasibility);
     let can = Can { trim: why_not("trim").is_none(), write: true, machine: false, root: false };
     // What the drive's machine would know of TRIM is a part of whether it can be sent.
     let mut all = faults_of_hints(&site, can);
-    all.extend(faults(site, &|fix| {
-        let command = fix.command.as_deref().filter(|_| fix.action.is_some())?;
+    all.extend(faults(site, &|action| {
+        let command = action.command.as_deref().filter(|_| step_kind(action).is_some())?;
         let step = words(command).into_iter().skip_while(|word| word != "--step").nth(1)?;
         let row = step_plan.iter().find(|row| row["step"] == step.as_str());
         let Some(row) = row else { return Some(format!("recondition has no step {step}")) };
         let reason = row["not_run_reason"].as_str().unwrap_or_default();
-        (!reason.starts_with("this only says")).then(|| format!("recondition says: {reason}"))
+        (!reason.starts_with("possible;")).then(|| format!("recondition says: {reason}"))
     }));
     all
 }
@@ -381,8 +382,8 @@ fn what_is_advised_for_folders_and_devices_is_possible_and_can_be_typed() {
     for (place, target) in places() {
         let facts = machine(place.root, place.knows_trim, place.blocks);
         let site = place.site(target, &facts, None);
-        let is_advised = |fix: &Fix| {
-            let action = fix.action?;
+        let is_advised = |action: &Action| {
+            let action = step_kind(action)?;
             (!place.can(action)).then(|| format!("{action:?} can not be done there"))
         };
         let mut faults = faults(site, &is_advised);
@@ -402,8 +403,8 @@ fn what_the_state_of_a_drive_forbids_is_not_advised() {
         for (place, target) in places() {
             let facts = machine(place.root, place.knows_trim, place.blocks);
             let site = place.site(target, &facts, Some(&feasibility));
-            let is_advised = |fix: &Fix| {
-                let action = fix.action?;
+            let is_advised = |action: &Action| {
+                let action = step_kind(action)?;
                 (action == forbidden || !place.can(action)).then(|| format!("{action:?} is forbidden now"))
             };
             let mut faults = faults(site, &is_advised);

@@ -1,4 +1,4 @@
-//! What can be typed. Flags only build a plan: the longest way of saying it is `likenew run PLAN.toml`.
+//! What can be typed. Options only build a plan; `likenew run PLAN.toml` runs one directly.
 
 mod age;
 mod apps;
@@ -33,11 +33,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use likenew_archive::Settings;
+use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
 use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
+use likenew_report::terminal::View;
+
+use crate::wording::{self, help as help_wording};
 
 pub(crate) use age::Age;
 pub(crate) use apps::Apps;
@@ -68,20 +72,15 @@ pub(crate) use verify::Verify;
 pub(crate) use watch::Watch;
 pub(crate) use xray::Xray;
 
-/// Tells you how far a drive has fallen from its first day, and why.
-///
-/// TARGET is a folder (its free space is measured with own files that are always removed), a file or a block device (they
-/// are only read), or a simulated drive: sim:NAME, sim:FILE.toml, sim:NAME?state=used.
+/// Headings of the help.
+const RUN: &str = "Run";
+const SAFETY: &str = "Safety";
+const OUTPUT: &str = "Output";
+const ARCHIVE: &str = "Kept runs";
+
+/// Measures a drive, says why it is slow, and restores it.
 #[derive(Debug, Parser)]
-#[command(
-    name = "likenew",
-    version,
-    propagate_version = true,
-    max_term_width = 110,
-    disable_help_subcommand = true
-)]
-#[command(after_help = "Exit codes: 0 fine, 1 could not finish, 2 wrong usage, 3 refused for safety, \
-                        10 finished and found a problem, 130 interrupted.")]
+#[command(name = "likenew", version, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -89,82 +88,83 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Is it slow, against what, why, and what cures it?
+    /// Is the drive slow, why, and what fixes it?
     Check(Check),
-    /// What brings it back, gentlest first, and does that help? Measures, mends, and measures again
+    /// Restore a slow drive, gentlest step first, and prove the gain
     Recondition(Recondition),
-    /// How fast is it, in the familiar table?
+    /// Sequential and random speed in one table
     Bench(Bench),
-    /// How do block size, queue depth, operation, order and data decide the speed?
+    /// Speed over block size, queue depth, operation, pattern and data
     Sweep(Sweep),
-    /// How fast is it along its addresses, and how long does it take from one to another?
+    /// Speed and access time over the address space
     Surface(Surface),
-    /// Is every part of the free space written equally fast, and without pauses?
+    /// Fill the free space: is every part as fast, and are there stalls?
     Fill(Fill),
-    /// How does its speed change as it is written, and what is left in the long run?
+    /// Sustained writes: write cliff and steady state
     Endure(Endure),
-    /// How much slower is it used than new? Measures, ages the drive, and measures again
+    /// Measure, age the drive, and measure again: new against used
     Age(Age),
-    /// Does it matter how compressible the data is, and what does that mean for your files?
+    /// Does compressible data make the drive faster, and do your files?
     Data(Data),
-    /// What part of a number is RAM, and what is the drive's own?
+    /// How much of the speed is the page cache or the drive's cache?
     Cache(Cache),
-    /// Does TRIM reach the flash, and what is it worth?
+    /// Does TRIM reach the flash, and what does it gain?
     Trim(Trim),
-    /// What is inside, seen from outside: medium, map, caches, parallelism, over-provisioning?
+    /// What is inside: medium, mapping, dies, caches, over-provisioning
     Xray(Xray),
-    /// Does it hold what it says, and is what was written what is read?
+    /// Is the capacity real, and does data read back as written?
     Verify(Verify),
-    /// What explains it: access time, throughput, clusters, memory, parallelism?
+    /// Fit an access time model: seek, throughput, parallelism
     Model(Model),
-    /// Would this drive make a recorded day faster? Replays a recording, on several drives one after the other
+    /// Replay a recorded trace: would this drive be faster?
     Replay(Replay),
-    /// What do applications get of it, and does it hold out?
+    /// Speed as applications see it, from published traces
     Apps(Apps),
-    /// What does this very workload come to? Runs any plan
+    /// Run any plan
     Run(Run),
-    /// What does it get from all programs, and how long do they wait? Records your own day as a trace
+    /// Record the I/O of all programs as a trace
     Record(Record),
-    /// What do the system and the drive say of it? Reads, writes nothing, and does no I/O
+    /// What the system and the drive report, without any I/O
     Facts(Facts),
-    /// What is every drive doing now?
+    /// Live throughput, latency and queue depth of every drive
     Watch(Watch),
-    /// Which drives are there, real and simulated?
+    /// List real and simulated drives
     Drives(Drives),
-    /// What is a simulated drive made of, and what follows from it?
+    /// Explain, save or serve a simulated drive
     Sim(Sim),
-    /// Shows runs that were measured earlier; several of a kind stand side by side
+    /// Show earlier runs, or compare several
     Report(Report),
-    /// Judges a run again from its folder, without the drive
+    /// Evaluate a kept run again, without the drive
     Judge(Judge),
-    /// Keeps, judges and shows what another program has measured or recorded
+    /// Import results of fio, and traces
     Import(Import),
-    /// Goes on with a run that was interrupted
+    /// Continue an interrupted run
     Resume(Resume),
-    /// The manual page of a command or of a cause of slowness, such as slc_cache
+    /// Manual page of a command or of a cause of slowness
     Help(Help),
 }
 
-/// On what to measure.
+/// What to measure.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArguments {
-    /// A folder, a file, a block device, or a simulated drive such as sim:tiny-flash?state=used
+    /// A folder, a file, a block device, or a simulated drive such as 'sim:tiny-flash?state=used' (quote the ?)
+    #[arg(help_heading = Option::<&'static str>::None)]
     pub(crate) target: String,
-    /// Where all randomness comes from [default: 0]
-    #[arg(long)]
+    /// Seed of all randomness [default: 0]
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Print the plan as TOML and stop
-    #[arg(long)]
+    #[arg(long, help_heading = RUN)]
     pub(crate) plan: bool,
 }
 
 impl TargetArguments {
-    /// The seed that was said, or the usual one.
+    /// The seed that was typed, or the default.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
     }
 
-    /// The plan that asks this of it, with these settings.
+    /// A plan for this target with these settings.
     pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
         let target = Some(self.target.clone());
         Plan { schema: 1, procedure: procedure.into(), target, seed: self.seed(), options }
@@ -178,8 +178,8 @@ pub(crate) struct RunArguments {
     pub(crate) execution: ExecutionArguments,
     #[command(flatten)]
     pub(crate) archive_arguments: ArchiveArguments,
-    /// Print what would be measured as a job file of another program and stop
-    #[arg(long, value_enum, value_name = "PROGRAM")]
+    /// Print the measurement as a job file of another program and stop
+    #[arg(long, value_enum, value_name = "PROGRAM", help_heading = RUN, hide_short_help = true)]
     pub(crate) export: Option<ExportFormat>,
 }
 
@@ -193,11 +193,12 @@ impl std::ops::Deref for RunArguments {
 
 /// Where a run is kept.
 #[derive(Debug, Args)]
+#[command(next_help_heading = ARCHIVE)]
 pub(crate) struct ArchiveArguments {
-    /// Where run folders are kept [default: likenew/runs in the XDG data home]
+    /// Folder of all runs [default: likenew/runs in the XDG data home]
     #[arg(long, value_name = "DIR")]
     pub(crate) archive: Option<PathBuf>,
-    /// Keep no run folder
+    /// Do not keep this run
     #[arg(long, conflicts_with_all = ["archive", "samples"])]
     pub(crate) no_archive: bool,
 }
@@ -207,32 +208,32 @@ pub(crate) struct ArchiveArguments {
 pub(crate) struct ExecutionArguments {
     #[command(flatten)]
     pub(crate) output: Output,
-    /// What carries the I/O of a real drive
-    #[arg(long, value_enum, default_value_t = EngineName::Auto)]
+    /// I/O engine for real drives
+    #[arg(long, value_enum, default_value_t = EngineName::Auto, help_heading = RUN, hide_short_help = true)]
     pub(crate) engine: EngineName,
-    /// Free space of a folder's file system that is never filled [default: 5 %, at least 64MiB, at most 8GiB]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    /// Free space to leave on the file system [default: 5%, at least 64MiB, at most 8GiB]
+    #[arg(long, help_heading = SAFETY, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) reserve: Option<u64>,
-    /// Keep every single I/O in the run folder, as samples.parquet
-    #[arg(long)]
+    /// Also keep every I/O, as samples.parquet in the run folder
+    #[arg(long, help_heading = ARCHIVE, hide_short_help = true)]
     pub(crate) samples: bool,
-    /// Consent to overwrite a block device or an existing file, and lose what is on it, or to a step that is done to a drive as a whole: its
-    /// serial number, or what stands for that. A refusal says what
-    #[arg(long, value_name = "ID")]
+    /// Overwrite a block device or an existing file and LOSE what it holds. ID is its serial number or what stands
+    /// for it; without this option the refusal says which
+    #[arg(long, help_heading = SAFETY, value_name = "ID")]
     pub(crate) consent: Option<String>,
-    /// File systems, partition tables and the like that may be destroyed with it, by name
-    #[arg(long, value_delimiter = ',', value_name = "NAME,..", requires = "consent")]
+    /// File systems and partition tables that may be destroyed with it, by name
+    #[arg(long, help_heading = SAFETY, value_delimiter = ',', value_name = "NAME,..", requires = "consent")]
     pub(crate) destroy: Vec<String>,
-    /// Wait while another run of likenew works on the same drive, instead of refusing
-    #[arg(long)]
+    /// Wait while another run uses the same drive, instead of refusing
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) wait_for_drive: bool,
-    /// Answer yes to questions of convenience; never replaces consent
-    #[arg(long)]
+    /// Answer yes to questions; never replaces --consent
+    #[arg(short, long, help_heading = SAFETY)]
     pub(crate) yes: bool,
 }
 
 impl ExecutionArguments {
-    /// What a run that is interrupted has to go on with.
+    /// What an interrupted run is resumed with.
     pub(crate) fn settings(&self) -> Settings {
         let engine = self.engine.to_possible_value().expect("every engine has a name");
         Settings {
@@ -248,9 +249,7 @@ impl ExecutionArguments {
     /// A sentence: the run began with an engine that this version does not know.
     pub(crate) fn apply_settings(&mut self, settings: &Settings) -> Result<(), String> {
         if let Some(engine) = settings.engine.as_deref().filter(|_| self.engine == EngineName::Auto) {
-            self.engine = EngineName::from_str(engine, false).map_err(|_| {
-                format!("the run began with --engine {engine}, which is not known here: give another one")
-            })?;
+            self.engine = EngineName::from_str(engine, false).map_err(|_| wording::unknown_engine(engine))?;
         }
         self.reserve = self.reserve.or(settings.reserve_bytes);
         self.samples |= settings.samples;
@@ -258,22 +257,53 @@ impl ExecutionArguments {
     }
 }
 
-/// Where results go beside the terminal.
+/// How results are shown, and where else they go.
 #[derive(Debug, Args)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct Output {
-    /// Write the report as JSON to FILE, or to standard output with - (then nothing else is printed there)
+    /// Show everything: evidence, caveats, tables and plots
+    #[arg(short = 'v', long, visible_alias = "verbose", conflicts_with = "quiet")]
+    pub(crate) details: bool,
+    /// Show one line
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Write the report as a web page that works offline; - writes it to standard output
+    #[arg(short = 'o', long, value_name = "FILE|-")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the report as JSON; - writes it to standard output
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the report as one HTML page that works offline, or to standard output with - (then nothing else is printed there)
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) html: Option<PathBuf>,
+    /// Use color
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
 }
 
 impl Output {
-    /// Whether standard output is given to a report for programs or browsers, so that nothing else may stand there.
+    /// How much of a report is shown on the terminal.
+    pub(crate) fn view(&self) -> View {
+        match (self.quiet, self.details) {
+            (true, _) => View::Line,
+            (false, true) => View::Details,
+            (false, false) => View::Screen,
+        }
+    }
+
+    /// Whether standard output belongs to JSON or a page, so that nothing else may be printed there.
     pub(crate) fn takes_standard_output(&self) -> bool {
         [&self.json, &self.html].into_iter().flatten().any(|path| path == Path::new("-"))
     }
+}
+
+/// The grammar, with what derives cannot say: groups of commands and examples.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Arguments::command();
+    let overview = help_wording::commands(&command);
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    for name in names {
+        let examples = help_wording::examples(&name);
+        command = command.mut_subcommand(&name, |one| one.after_help(examples));
+    }
+    command.override_help(overview)
 }
 
 /// What was typed.
@@ -281,7 +311,7 @@ impl Output {
 /// # Errors
 /// Clap's, for what it refuses or shows itself; two reports at once to standard output.
 pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-    let mut command = Arguments::command();
+    let mut command = command();
     let matches = command.try_get_matches_from_mut(typed)?;
     let mut deepest = &matches;
     while let Some((_, inner)) = deepest.subcommand() {
@@ -292,10 +322,14 @@ pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Argumen
         typed.is_some_and(|mut values| values.any(|value| value == "-"))
     };
     if is_standard_output("json") && is_standard_output("html") {
-        return Err(command.error(
-            ErrorKind::ArgumentConflict,
-            "--json - and --html - would both write to standard output: give one of them a file",
-        ));
+        return Err(command.error(ErrorKind::ArgumentConflict, wording::TWO_REPORTS_TO_STDOUT));
+    }
+    if let Ok(Some(color)) = deepest.try_get_one::<ColorChoice>("color") {
+        match color {
+            ColorChoice::Auto => {}
+            ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+            ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+        }
     }
     Arguments::from_arg_matches(&matches)
 }
@@ -303,19 +337,19 @@ pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Argumen
 /// Something that can be left off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
-    /// Do it
+    /// Yes
     On,
-    /// Leave it
+    /// No
     Off,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineName {
-    /// io_uring, or the thread pool where the system refuses io_uring
+    /// io_uring, or threads where the system refuses io_uring
     Auto,
-    /// io_uring or nothing
+    /// io_uring only
     Uring,
-    /// A pool of threads
+    /// Threads
     Posix,
 }
 
@@ -325,17 +359,22 @@ pub(crate) enum ExportFormat {
     Fio,
 }
 
-/// A value that reads itself, with its own words when it can not.
+/// A value that parses itself and words its own errors.
 fn text<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
     text.parse()
 }
 
-/// A number within limits, which the message names when it is not.
+/// A number within limits, which the error names.
 fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
     move |text| {
         let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-        number.ok_or_else(|| format!("it takes a number from {least} to {most}"))
+        number.ok_or_else(|| wording::number_outside(least, most))
     }
+}
+
+/// A mix by its percentage of reads, as fio's rwmixread has it.
+fn mix_of_reads(percent: &str) -> Result<Mix, String> {
+    format!("mix:{}", percent.trim_end_matches('%')).parse()
 }
 
 fn profile(text: &str) -> Result<Profile, String> {
@@ -347,7 +386,7 @@ fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     let known = all.iter().find(|(name, _)| *name == text);
     known.map(|(_, profile)| *profile).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        format!("there is no profile \"{text}\"; there are {}", names.join(", "))
+        wording::unknown_name("profile", text, &names)
     })
 }
 
@@ -357,7 +396,7 @@ mod tests {
 
     #[test]
     fn the_grammar_is_consistent() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 
     fn resume(typed: &[&str]) -> ExecutionArguments {
@@ -372,10 +411,11 @@ mod tests {
     #[test]
     fn a_run_that_goes_on_forgets_no_flag() {
         // Consent holds for one run, an answer for one question, and waiting and reports are asked for each time.
-        const TYPED_AGAIN: [&str; 6] = ["consent", "destroy", "yes", "json", "html", "wait-for-drive"];
+        const TYPED_AGAIN: [&str; 9] =
+            ["consent", "destroy", "yes", "json", "html", "details", "quiet", "color", "wait-for-drive"];
         const KEPT: [(&str, &str, &str); 3] =
             [("engine", "posix", "uring"), ("reserve", "7MiB", "9MiB"), ("samples", "", "")];
-        let command = Arguments::command();
+        let command = command();
         let resumed = command.find_subcommand("resume").unwrap();
         let mut flags: Vec<&str> = resumed
             .get_arguments()

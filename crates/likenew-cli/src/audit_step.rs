@@ -23,7 +23,7 @@ pub(crate) fn run_audited(
     resolved_target: &ResolvedTarget,
     action: &str,
     request: &str,
-    shown: &Output,
+    (shown, details_command): (&Output, &str),
     act: impl FnOnce(&mut ReportSink<'_>) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let begun =
@@ -31,7 +31,7 @@ pub(crate) fn run_audited(
     let mut done = StepProgress::default();
     let ended = act(&mut |document| {
         done = StepProgress::from_document(&document);
-        output::put(vec![document], shown)
+        output::put_with(vec![document], shown, details_command)
     });
     if let Some(AnnouncedStep { mut log, step }) = begun {
         let exit = ended.as_ref().map_or_else(Failure::exit, |exit| *exit);

@@ -2,12 +2,12 @@
 
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::units::amount;
 use likenew_procedures::data::Test;
 use likenew_procedures::pattern::Pattern;
 
 use crate::exit::Failure;
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// The operations that were asked for; as usual otherwise, or only reads where nothing may be written.
 pub(crate) fn ops(
@@ -21,7 +21,7 @@ pub(crate) fn ops(
     Ok(match asked {
         [] if resolved_target.is_writable() => usual,
         [] => {
-            anstream::eprintln!("Only reading: this target is not ours to write to.");
+            anstream::eprintln!("{}", wording::READS_ONLY);
             vec![Mix::Only(Op::Read)]
         }
         asked => asked.to_vec(),
@@ -41,10 +41,7 @@ pub(crate) fn span(
     let usable = resolved_target.usable_bytes()?;
     let span = usual.min(usable - usable % step);
     if span == 0 {
-        let (there, least) = (amount(usable), amount(step));
-        return Err(Failure::Usage(format!(
-            "the target has {there}, and a measurement takes {least} at least: give a shorter --block, or a larger target"
-        )));
+        return Err(Failure::Usage(wording::span_does_not_fit(usable, step)));
     }
     Ok(span)
 }
@@ -60,10 +57,7 @@ pub(crate) fn tests(
     let fits = |count: usize, flag: &str| match count {
         0 | 1 => Ok(()),
         count if count == patterns.len() => Ok(()),
-        count => Err(Failure::Usage(format!(
-            "--{flag} has {count} values for {} patterns: give one for all, or one for each",
-            patterns.len()
-        ))),
+        count => Err(Failure::Usage(wording::values_for_patterns(flag, count, patterns.len()))),
     };
     fits(blocks.len(), "block")?;
     fits(depths.len(), "depth")?;

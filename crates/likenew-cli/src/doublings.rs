@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use likenew_procedures::sweep::Block;
 
+use crate::wording;
+
 /// One value, or a first one and its doublings up to a last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Doublings<T>(Vec<T>);
@@ -23,7 +25,7 @@ impl Doubling for u32 {
     }
 
     fn refusal(text: &str, _: Self::Err) -> String {
-        format!("\"{text}\" is no whole number; write 1, or 1..256 for every doubling")
+        wording::not_a_whole_number(text)
     }
 }
 
@@ -43,10 +45,10 @@ impl<T: Doubling> FromStr for Doublings<T> {
     fn from_str(text: &str) -> Result<Self, String> {
         let value = |part: &str| part.trim().parse::<T>().map_err(|error| T::refusal(part, error));
         let Some((first, last)) = text.split_once("..") else { return Ok(Self(vec![value(text)?])) };
-        let end = |part| value(part).map_err(|reason| format!("the range \"{text}\": {reason}"));
+        let end = |part| value(part).map_err(|reason| wording::in_range(text, reason));
         let (first, last) = (end(first)?, end(last)?);
         if last < first {
-            return Err(format!("\"{text}\" ends before it begins"));
+            return Err(wording::range_backwards(text));
         }
         let up_to_last = |value: &T| *value <= last;
         Ok(Self(std::iter::successors(Some(first), |value| value.double().filter(up_to_last)).collect()))

@@ -9,6 +9,8 @@ use likenew_core::lab_error::LabError;
 use likenew_run::run::RunError;
 use likenew_run::runner::RunnerError;
 
+use crate::wording;
+
 /// The exit codes of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -57,13 +59,13 @@ pub(crate) enum Failure {
 impl Failure {
     /// A file that was typed could not be read: wrong usage where nothing that can be read has this name, otherwise the system's failure.
     pub(crate) fn unreadable(what: &str, error: InputError) -> Self {
-        let text = format!("could not read {what}: {error}");
+        let text = wording::could_not_read(what, &error);
         match &error {
             InputError::System(system) => match system.kind() {
                 ErrorKind::NotFound | ErrorKind::NotADirectory => {
-                    Self::Usage(format!("{text}; check the spelling"))
+                    Self::Usage(wording::could_not_read_check_spelling(what, &error))
                 }
-                _ => Self::Other(anyhow::Error::new(error).context(format!("could not read {what}"))),
+                _ => Self::Other(anyhow::anyhow!(text)),
             },
             _ => Self::Usage(text),
         }
@@ -80,9 +82,9 @@ impl Failure {
     /// For people, causes included.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::Usage(text) => format!("likenew: {text}\nFor all commands and flags: likenew --help"),
-            Self::Refused(text) => format!("likenew: refused for safety: {text}"),
-            Self::Other(error) => format!("likenew: {}", with_causes(error)),
+            Self::Usage(text) => wording::error(text),
+            Self::Refused(text) => wording::refusal(text),
+            Self::Other(error) => wording::error(with_causes(error)),
         }
     }
 }

@@ -3,11 +3,10 @@
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::DryRun;
 use likenew_core::procedure::Evidence;
-use likenew_core::units::amount;
 
 use crate::arguments::ExportFormat;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, wording};
 
 /// Prints the job file.
 pub(crate) fn export(program: ExportFormat, evidence: &Evidence, dry_run: &DryRun) -> Result<Exit, Failure> {
@@ -31,27 +30,20 @@ fn filename(evidence: &Evidence) -> String {
 fn notes(evidence: &Evidence, dry_run: &DryRun) -> Vec<String> {
     let plan = &evidence.plan;
     let mut notes = vec![
-        format!("{} by likenew {}, as jobs of fio", plan.procedure, env!("CARGO_PKG_VERSION")),
-        format!(
-            "On a drive that moves 500 MB/s it moves {}, {} of that written, in {}.",
-            amount(dry_run.bytes_moved),
-            amount(dry_run.bytes_written),
-            dry_run.elapsed
-        ),
+        wording::fio_title(&plan.procedure, env!("CARGO_PKG_VERSION")),
+        wording::fio_cost(dry_run.bytes_moved, dry_run.bytes_written, dry_run.elapsed),
     ];
     if plan.procedure != "run" {
-        notes.push(
-            "Where the plan decides by what it measures, here stands the longest course it can take.".into(),
-        );
+        notes.push(wording::FIO_LONGEST_COURSE.into());
     }
     if evidence.identity.kind == Kind::Folder {
         let boundary = evidence.geometry.boundary.unwrap_or(evidence.geometry.capacity);
         if boundary < evidence.geometry.capacity {
-            notes.push("The files of the plan are parts of one file here.".into());
+            notes.push(wording::FIO_ONE_FILE.into());
         }
-        notes.push("fio leaves its file behind: remove it yourself.".into());
+        notes.push(wording::FIO_LEAVES_FILE.into());
     }
-    notes.push("The plan:".into());
+    notes.push(wording::FIO_PLAN.into());
     let text = toml::to_string(plan).expect("a plan is plain values");
     notes.extend(text.lines().map(|line| format!("  {line}")));
     notes

@@ -1,14 +1,17 @@
-//! Facts as a person reads them: what stands out, then everything by subject, then what is not known and what would help.
+//! Facts as a person reads them: one screen like that of any other procedure, and with details everything by subject,
+//! then what is not known and what would help.
 
 use std::fmt;
 
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::facts::{FactRow, Facts};
+use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::Evidence;
-use likenew_core::units::{Nanos, amount, rate, three_digits};
-use likenew_core::verdict::{Findings, Standing};
+use likenew_core::quantity::{Rate, Size, digits};
+use likenew_core::units::Nanos;
 use serde_json::Value;
 
 use crate::arguments::Output;
@@ -18,7 +21,7 @@ use crate::output;
 
 /// Columns of the names of facts.
 const NAMES: usize = 26;
-/// Of the kernel's log so many lines are shown.
+/// Lines of the kernel's log that are shown, the newest.
 const LINES_MAX: usize = 8;
 
 /// Whether what was run is shown as a sheet of facts.
@@ -26,7 +29,8 @@ pub(crate) fn is_facts(plan: &Plan) -> bool {
     plan.procedure == "facts"
 }
 
-/// Shows the facts that were collected wherever they were asked for; what was not collected is said as of any other procedure.
+/// Shows the facts that were collected wherever they were asked for. The sheet is shown with details only; without them,
+/// and where nothing was collected, it is a screen like that of any other procedure.
 pub(crate) fn put(
     evidence: &Evidence,
     findings: Findings,
@@ -38,7 +42,8 @@ pub(crate) fn put(
         ProbeResult::Facts(facts) => Some(facts),
         _ => None,
     });
-    let Some(facts) = latest_facts.filter(|_| !output.takes_standard_output()) else {
+    let shows_sheet = output.details && !output.takes_standard_output();
+    let Some(facts) = latest_facts.filter(|_| shows_sheet) else {
         return output::put(vec![document(evidence, findings, instrument)], output);
     };
     let sheet = Factsheet { facts, findings: &findings, width: output::width().min(100), origins };
@@ -61,10 +66,8 @@ pub(crate) struct Factsheet<'a> {
 impl fmt::Display for Factsheet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.facts.rows();
-        for verdict in self.findings.verdicts.iter().filter(|verdict| !verdict.evidence.is_empty()) {
-            writeln!(f, "{}", verdict.claim)?;
-            self.items(f, "  • ", &verdict.evidence)?;
-        }
+        self.write_wrapped(f, "", "", &self.findings.summary)?;
+        self.items(f, "  • ", &self.striking())?;
         let mut groups: Vec<Vec<&FactRow>> = Vec::new();
         for row in rows.iter().filter(|row| row.unknown.is_none()) {
             let is_of = |group: &&mut Vec<&FactRow>| {
@@ -77,7 +80,7 @@ impl fmt::Display for Factsheet<'_> {
         }
         groups.iter().try_for_each(|group| self.group(f, group))?;
         self.unknown(f, &rows)?;
-        self.write_undecided(f)
+        self.write_open(f)
     }
 }
 
@@ -100,7 +103,7 @@ impl Factsheet<'_> {
         }
         let zeros: Vec<String> = group.iter().filter(|row| is_zero(row)).map(|row| words(row)).collect();
         if !zeros.is_empty() {
-            self.line(f, "none of", &zeros.join(", "))?;
+            self.line(f, "zero", &zeros.join(", "))?;
         }
         Ok(())
     }
@@ -180,15 +183,28 @@ impl Factsheet<'_> {
         textwrap::wrap(text, options).iter().try_for_each(|line| writeln!(f, "{}", line.trim_end()))
     }
 
-    /// What could not be said.
-    fn write_undecided(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let undecided =
-            self.findings.verdicts.iter().filter(|verdict| verdict.standing == Standing::Undecided);
-        let mut caveats = undecided.flat_map(|verdict| &verdict.caveats).peekable();
-        if caveats.peek().is_some() {
+    /// What is wrong or stands out.
+    fn striking(&self) -> Vec<String> {
+        let text = |answer: &Answer| match answer.standing {
+            Standing::Problem => answer.evidence.clone(),
+            Standing::Info => vec![format!("{}: {}", answer.question, answer.answer)],
+            Standing::Good | Standing::Unknown => Vec::new(),
+        };
+        self.findings.answers.iter().flat_map(text).collect()
+    }
+
+    /// What could not be answered, and what would help.
+    fn write_open(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for answer in self.findings.answers.iter().filter(|answer| answer.standing == Standing::Unknown) {
             writeln!(f)?;
+            self.write_wrapped(f, "", "  ", &format!("{}: {}.", answer.question, answer.answer))?;
+            for action in &answer.actions {
+                let command =
+                    action.command.as_ref().map_or_else(String::new, |command| format!(": {command}"));
+                self.write_wrapped(f, "  ", "    ", &format!("{}{command}", action.why))?;
+            }
         }
-        caveats.try_for_each(|caveat| self.write_wrapped(f, "", "", caveat))
+        Ok(())
     }
 
     /// One line for each reason.
@@ -231,10 +247,10 @@ fn words(row: &FactRow) -> String {
     let name = if name == "bytes_per_s" { "carries" } else { name };
     let name = UNITS.iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
     let end = match end {
-        "_max" => " at most",
-        "_p10" => ", 10 % below",
-        "_p50" => ", median",
-        "_p90" => ", 90 % below",
+        "_max" => ", at most",
+        "_p10" => ", p10",
+        "_p50" => ", p50",
+        "_p90" => ", p90",
         _ => "",
     };
     format!("{}{end}", name.replace('_', " "))
@@ -249,14 +265,15 @@ fn spell(row: &FactRow) -> String {
     };
     let (Some(number), whole) = (row.value.as_f64(), row.value.as_u64()) else { return text };
     match (&*row.unit, whole) {
-        ("bytes", Some(bytes)) => amount(bytes),
-        ("bytes/s", _) => rate(number),
-        ("bits/s", _) => format!("{} Gb/s", three_digits(number / 1e9)),
+        ("bytes", Some(bytes)) => Size(bytes).to_string(),
+        ("bytes/s", _) => Rate(number).to_string(),
+        ("bits/s", _) => format!("{} Gb/s", digits(number / 1e9)),
         ("s", Some(seconds)) if seconds >= 2 * 86_400 => format!("{} days", seconds / 86_400),
         ("s", Some(seconds)) => Nanos(seconds.saturating_mul(1_000_000_000)).to_string(),
         ("µs", Some(micros)) => Nanos(micros.saturating_mul(1_000)).to_string(),
         ("ms", Some(millis)) => Nanos(millis.saturating_mul(1_000_000)).to_string(),
         ("", _) => text,
+        ("%", _) => format!("{text}%"),
         (unit, _) => format!("{text} {unit}"),
     }
 }
@@ -299,7 +316,7 @@ mod tests {
             "  capacity                   1 GiB\n",
             "  serial                     S3RIAL (kept as ab12)\n",
             "  throttled light            2 days\n",
-            "  none of                    crc errors\n",
+            "  zero                       crc errors\n",
             "  • asking for it takes root (run it as root): used, pending sectors\n",
         ] {
             assert!(text.contains(line), "{line:?} in\n{text}");

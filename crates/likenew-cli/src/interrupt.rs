@@ -27,7 +27,7 @@ pub(crate) fn listen() -> anyhow::Result<()> {
         if QUIET.load(Ordering::Relaxed) {
             return;
         }
-        eprintln!("stopping; what was measured is kept (once more to leave at once)");
+        eprintln!("{}", crate::wording::STOPPING);
     })
     .context("could not listen for Ctrl-C")
 }

@@ -6,6 +6,7 @@ use likenew_real::drive_lock::{DriveLock, Locks};
 
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::wording;
 
 /// A folder for the locks, in place of those that all users of a machine share. Tests set it, so that they can run side by side; whoever sets it
 /// meets only runs that have set the same.
@@ -25,7 +26,7 @@ pub(crate) fn lock(paths: &[&Path], wait: bool) -> Result<Option<DriveLock>, Fai
     let mut is_said = false;
     let lock = locks.wait(paths, &mut |holder| {
         if !is_said {
-            anstream::eprintln!("Waiting for another run of likenew on {holder} to end.");
+            anstream::eprintln!("{}", wording::waiting_for_run(holder));
             is_said = true;
         }
         !interrupt::is_requested()

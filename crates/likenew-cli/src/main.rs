@@ -19,6 +19,7 @@ mod measure;
 mod mix_only;
 mod nested_run;
 mod output;
+mod plan_file;
 mod progress;
 mod prompt;
 mod ranking;
@@ -34,6 +35,7 @@ mod simulated_baseline;
 mod upgrade;
 mod watch_session;
 mod whole_device;
+mod wording;
 
 use std::process::ExitCode;
 
@@ -43,7 +45,11 @@ use crate::arguments::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let typed = arguments::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    if std::env::args_os().len() == 1 {
+        return output::print(wording::help::START)
+            .map_or_else(|failure| failure.exit().code(), |()| Exit::Fine.code());
+    }
+    let typed = arguments::parse(std::env::args_os()).unwrap_or_else(|error| refuse(&error));
     let ended = run(typed);
     report_unremoved();
     match ended {
@@ -55,14 +61,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says which files of our own are still there, though the run is over.
+/// Shows what clap has to say, and how to quote a target where one is missing, as a shell may have swallowed it.
+fn refuse(error: &clap::Error) -> ! {
+    let is_target_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument
+        && error.to_string().contains("TARGET");
+    // Nobody is left to tell when this fails.
+    let _ = error.print();
+    if is_target_missing {
+        anstream::eprintln!("{}", wording::QUOTE_TARGETS);
+    }
+    std::process::exit(error.exit_code());
+}
+
+/// Names temporary files that could not be removed.
 fn report_unremoved() {
     for UnremovedScratch { path, reason } in unremoved_directories() {
-        anstream::eprintln!(
-            "{} could not be removed: {reason}. It holds nothing of yours: delete it once its file system can be written to, or let the next run of \
-             likenew there remove it.",
-            path.display()
-        );
+        anstream::eprintln!("{}", wording::unremoved_files(&path, reason));
     }
 }
 

@@ -1,12 +1,11 @@
-//! The way of every measurement: open, calibrate, conduct, judge, keep, show.
+//! The way of every measurement: open, calibrate, run, evaluate, keep, show.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use indicatif::HumanDuration;
 use likenew_archive::{Archive, Machine, Run};
 use likenew_core::drive::{Drive, Kind, LaneRequirements};
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::fix::Fix;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
@@ -16,8 +15,7 @@ use likenew_core::probe::{Observation, Probe};
 use likenew_core::procedure::{Evidence, PastStep, Procedure, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, amount, three_digits};
-use likenew_core::verdict::Findings;
+use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
@@ -32,7 +30,7 @@ use crate::progress::Progress;
 use crate::recordings::Recordings;
 use crate::resolved_target::ResolvedTarget;
 use crate::run_observer::RunObserver;
-use crate::{interrupt, output, prompt};
+use crate::{interrupt, output, prompt, wording};
 
 /// More than this is written to a real drive only after a question.
 const WRITE_CONFIRM_BYTES: u64 = 32 << 30;
@@ -80,7 +78,8 @@ pub(crate) fn measure(
     run_arguments: &RunArguments,
 ) -> Result<Exit, Failure> {
     measure_for(plan, resolved_target, run_arguments, &mut |document| {
-        output::put(vec![document], &run_arguments.output)
+        let details = output::details_command(&run_arguments.archive_arguments, 1);
+        output::put_with(vec![document], &run_arguments.output, &details)
     })
 }
 
@@ -157,7 +156,8 @@ pub(crate) fn measure_each(
         }
     }
     if !documents.is_empty() {
-        output::put(documents, &run_arguments.output)?;
+        let details = output::details_command(&run_arguments.archive_arguments, documents.len());
+        output::put_with(documents, &run_arguments.output, &details)?;
     }
     Ok(exit)
 }
@@ -181,12 +181,12 @@ pub(crate) fn carry_out(
     show: &mut ReportSink<'_>,
 ) -> Result<Exit, Failure> {
     let Measurement { mut drive, procedure, mut evidence, instrument, mut archive, dry_run } = measurement;
-    if let Some(announcement) = announce_text(&dry_run, &evidence) {
+    if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !run_arguments.output.quiet) {
         anstream::eprintln!("{announcement}");
     }
     let end = follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), &dry_run, run_arguments);
-    // Own files are removed before anything is shown, so that nobody waits for a report in order to get the space back. On a drive that hangs
-    // that may never end, so there it comes last.
+    // Temporary files are deleted before anything is shown, so that nobody waits for a report to get the space back. On a
+    // drive that hangs that may never end, so there it comes last.
     let mut drive = Some(drive);
     let is_hung = matches!(end, Ok(End::LabError(LabError::Hung(_))));
     drive.take_if(|_| !is_hung);
@@ -194,10 +194,11 @@ pub(crate) fn carry_out(
     // What was measured is shown even where it could not be kept.
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {
-        let path = run.path().display();
-        anstream::eprintln!("The run is kept in {path}.");
+        if run_arguments.output.details {
+            anstream::eprintln!("{}", wording::run_kept(run.path()));
+        }
         if !matches!(end, Ok(End::Complete)) {
-            anstream::eprintln!("It stopped before its end; to go on with it: likenew resume {path}");
+            anstream::eprintln!("{}", wording::resume_hint(run.path()));
         }
     }
     let found = findings.found_problem();
@@ -208,7 +209,7 @@ pub(crate) fn carry_out(
     let exit = report_end(end?, found);
     kept.map_err(anyhow::Error::new)?;
     if is_hung {
-        anstream::eprintln!("The kernel lets this program end when the drive answers or is gone.");
+        anstream::eprintln!("{}", wording::HUNG);
     }
     drop(drive);
     Ok(exit)
@@ -216,37 +217,20 @@ pub(crate) fn carry_out(
 
 /// What a run on a real drive will write and how long it takes, by its dry run. What a simulated drive writes costs nobody anything.
 fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
-    let place = match evidence.identity.kind {
-        Kind::Folder => " in temporary files, always deleted",
-        Kind::File | Kind::Device => "",
+    let is_folder = match evidence.identity.kind {
+        Kind::Folder => true,
+        Kind::File | Kind::Device => false,
         Kind::Simulated | Kind::Nop => return None,
     };
     let WriteEstimate { bytes, is_bounded, rewritten } =
         WriteEstimate::from_dry_run(dry_run, &evidence.identity.name);
-    let written = match (bytes, is_bounded) {
-        (0, _) => "Writes nothing".to_owned(),
-        (bytes, true) => format!("Writes up to {}{place}", amount(bytes)),
-        (bytes, false) => format!("Writes about {}{place}", amount(bytes)),
-    };
-    let mut text = format!("{written}. Takes {} on a drive that moves 500 MB/s.", duration(dry_run.elapsed));
-    if rewritten > 0 {
-        // Each is read, saved to the journal, and written.
-        let more = Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S);
-        let _ = write!(
-            text,
-            "\nRewrites old files in place where they are slow to read: at most {}, {} more.",
-            amount(rewritten),
-            duration(more)
-        );
+    let written = wording::will_write(bytes, is_bounded, is_folder, dry_run.elapsed);
+    if rewritten == 0 {
+        return Some(written);
     }
-    Some(text)
-}
-
-fn duration(span: Nanos) -> String {
-    match span {
-        span if span < Nanos::from_secs(1) => "less than a second".to_owned(),
-        span => format!("about {}", HumanDuration(std::time::Duration::from_nanos(span.0))),
-    }
+    // Each is read, saved to the journal, and written.
+    let more = Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S);
+    Some(format!("{written}\n{}", wording::will_rewrite(rewritten, more)))
 }
 
 /// The drive that a dry run assumes, in bytes a second.
@@ -308,9 +292,7 @@ pub(crate) fn document(evidence: &Evidence, findings: Findings, instrument: Inst
     let breaks =
         breaks + evidence.observations.iter().filter(|observation| observation.after_interruption).count();
     if breaks > 0 {
-        identity.caveats.push(format!(
-            "the run was interrupted and gone on with later ({breaks} times): between its parts the drive had a rest, and may have been used"
-        ));
+        identity.caveats.push(wording::interrupted_parts(breaks));
     }
     Document::new(evidence.plan.clone(), identity, findings, instrument, written, elapsed)
 }
@@ -366,17 +348,14 @@ pub(crate) fn report_end(end: End, found_problem: bool) -> Exit {
         End::Complete if found_problem => Exit::Problem,
         End::Complete => Exit::Fine,
         End::Interrupted => {
-            anstream::eprintln!("Stopped before the end; the report is of what was measured until then.");
+            anstream::eprintln!("{}", wording::STOPPED_EARLY);
             Exit::Interrupted
         }
         End::Failed(Stop::Failed { op, offset, errno }) => {
             let error = std::io::Error::from_raw_os_error(errno);
-            anstream::eprintln!("likenew: a {op} at offset {offset} failed, so the run ended early: {error}");
+            anstream::eprintln!("{}", wording::error(wording::io_failed(op, offset, &error)));
             if error.kind() == std::io::ErrorKind::StorageFull {
-                anstream::eprintln!(
-                    "Other programs have used up what was kept in reserve for them, so the disk is full. Our own files are removed and nothing of \
-                     yours was touched. Free some space, and go on with likenew resume, or measure less."
-                );
+                anstream::eprintln!("{}", wording::DISK_FULL);
             }
             Exit::Unfinished
         }
@@ -384,7 +363,7 @@ pub(crate) fn report_end(end: End, found_problem: bool) -> Exit {
             unreachable!("a run fails with an error")
         }
         End::LabError(lab_error) => {
-            anstream::eprintln!("likenew: the run ended early: {lab_error}");
+            anstream::eprintln!("{}", wording::error(wording::ended_early(lab_error)));
             Exit::Unfinished
         }
     }
@@ -397,20 +376,13 @@ fn refuse_absurd(dry_run: &DryRun, evidence: &Evidence) -> Result<(), Failure> {
     if *is_finite && *elapsed <= ELAPSED_MOST && !much {
         return Ok(());
     }
-    let end = if *is_finite { "and then end" } else { "and still have no end in sight" };
-    Err(Failure::Usage(format!(
-        "this plan is more than anybody waits for: on a drive that moves 500 MB/s it would move {}, {} of that written, in {}, \
-         over {} workloads, {end}; give less time, fewer bytes or fewer passes",
-        amount(*bytes_moved),
-        amount(*bytes_written),
-        days(*elapsed),
-        workloads.len()
+    Err(Failure::Usage(wording::plan_too_long(
+        *bytes_moved,
+        *bytes_written,
+        *elapsed,
+        workloads.len(),
+        *is_finite,
     )))
-}
-
-fn days(span: Nanos) -> String {
-    let days = span.as_secs_f64() / 86_400.0;
-    if days < 3.0 { span.to_string() } else { format!("{days:.0} days") }
 }
 
 /// Flash wears: a great amount is written to a real drive only when somebody has agreed, and what is made in order to wear
@@ -435,17 +407,8 @@ pub(crate) fn ask_about_wear(
     }
     let what = match written {
         _ if always => cost(drive, most)?,
-        WriteEstimate { rewritten: 0, is_bounded: true, .. } => {
-            format!("This writes up to {} to the drive, which wears flash.", amount(most))
-        }
-        WriteEstimate { rewritten: 0, .. } => {
-            format!("This writes about {} to the drive, which wears flash.", amount(most))
-        }
-        WriteEstimate { bytes, rewritten, .. } => format!(
-            "This writes up to {}, and rewrites old files in place where they are slow, at most {}; both wear flash.",
-            amount(bytes),
-            amount(rewritten)
-        ),
+        WriteEstimate { rewritten: 0, is_bounded, .. } => wording::writes_wear_flash(most, is_bounded),
+        WriteEstimate { bytes, rewritten, .. } => wording::writes_and_rewrites_wear_flash(bytes, rewritten),
     };
     if run_arguments.yes {
         if always {
@@ -453,10 +416,10 @@ pub(crate) fn ask_about_wear(
         }
         return Ok(());
     }
-    if prompt::is_interactive() && prompt::confirm(&format!("{what} Go on?")) {
+    if prompt::is_interactive() && prompt::confirm(&wording::confirm(&what)) {
         return Ok(());
     }
-    Err(Failure::Refused(format!("{what} Nothing was written; add --yes to agree, or measure less")))
+    Err(Failure::Refused(wording::not_confirmed(&what)))
 }
 
 /// What it takes from a drive to be written on purpose.
@@ -464,19 +427,8 @@ fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
     let identity = drive.identity();
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: identity.block_bytes };
     let wear = drive.lanes(&need)?.first_mut().and_then(|lane| lane.health().wear_percent);
-    let endurance = match wear {
-        Some(percent) => format!("{percent:.0} % of its rated endurance are used so far."),
-        None => "How much of its endurance that takes is not known.".to_owned(),
-    };
     let times = bytes as f64 / identity.capacity_bytes.max(1) as f64;
-    Ok(format!(
-        "This writes up to {} in files of our own in {}: {} times the {} that they take up, which wears flash and can not be \
-         undone. {endurance} The files are removed at the end.",
-        amount(bytes),
-        identity.name,
-        three_digits(times),
-        amount(identity.capacity_bytes),
-    ))
+    Ok(wording::aging_wears_flash(bytes, &identity.name, times, identity.capacity_bytes, wear))
 }
 
 fn instrument(drive: &dyn Drive, resolved_target: &ResolvedTarget) -> Result<Instrument, Failure> {

@@ -1,7 +1,7 @@
 //! The mix of applications of a check, as all that is asked of a drive.
 
+use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::verdict::Findings;
 use likenew_procedures::check::{self, MixOption};
 
 /// What a candidate is asked: the last part of a check, and nothing else of it.

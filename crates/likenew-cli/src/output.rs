@@ -4,26 +4,58 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
+use clap::ColorChoice;
 use likenew_report::document::Document;
 use likenew_report::html;
 use likenew_report::labelled_document::{LabelledDocument, label_all};
-use likenew_report::terminal::{Terminal, show};
+use likenew_report::terminal::{Terminal, View, show};
 
-use crate::arguments::Output;
+use crate::arguments::{ArchiveArguments, Output};
 use crate::exit::Failure;
 use crate::ranking::ranking;
+use crate::wording;
 
-/// Shows one document, or several side by side, wherever it was asked for.
+/// Shows one document, or several side by side, wherever it was asked for. Details are shown by the same command.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
+    put_with(documents, output, &same_command())
+}
+
+/// The same where another command shows the details.
+pub(crate) fn put_with(
+    documents: Vec<Document>,
+    output: &Output,
+    details_command: &str,
+) -> Result<(), Failure> {
     let documents = put_files(documents, output)?;
     if output.takes_standard_output() {
         return Ok(());
     }
-    print(&show(&documents, &terminal()))?;
+    print(&show(&documents, &terminal(output, details_command)))?;
+    if output.quiet {
+        return Ok(());
+    }
     if let Some(ranking) = ranking(&documents) {
         print(&ranking)?;
     }
     print_page(output)
+}
+
+/// The command that shows the details of what was just measured: a report of the newest runs where they are kept.
+pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String {
+    if archive.no_archive {
+        return same_command();
+    }
+    let last = if runs > 1 { format!(" --last {runs}") } else { String::new() };
+    let folder = archive.archive.as_deref().map_or_else(String::new, |folder| {
+        format!(" --archive {}", wording::quote(&folder.display().to_string()))
+    });
+    wording::with_details(&format!("likenew report{last}{folder}"))
+}
+
+/// What was typed, with the details.
+fn same_command() -> String {
+    let words = std::env::args().skip(1).map(|word| wording::quote(&word)).collect::<Vec<_>>().join(" ");
+    wording::with_details(&format!("likenew {words}"))
 }
 
 /// Puts a document that was shown already wherever else it was asked for.
@@ -46,16 +78,16 @@ fn put_files(documents: Vec<Document>, output: &Output) -> Result<Vec<LabelledDo
 
 fn print_page(output: &Output) -> Result<(), Failure> {
     let Some(path) = output.html.as_deref().filter(|path| *path != Path::new("-")) else { return Ok(()) };
-    print(&format!("\nThe page is {}.\n", path.display()))
+    if output.quiet {
+        return Ok(());
+    }
+    print(&wording::page_written(path))
 }
 
 /// One document as it is; several as a list.
 fn json(documents: &[Document]) -> Result<String, Failure> {
-    let texts: Vec<String> = documents
-        .iter()
-        .map(Document::to_json)
-        .collect::<Result<_, _>>()
-        .context("could not write the report as JSON")?;
+    let texts: Vec<String> =
+        documents.iter().map(Document::to_json).collect::<Result<_, _>>().context(wording::JSON_FAILED)?;
     Ok(match texts.as_slice() {
         [one] => one.clone(),
         many => format!("[\n{}]\n", many.join(",\n")),
@@ -63,7 +95,7 @@ fn json(documents: &[Document]) -> Result<String, Failure> {
 }
 
 fn page(documents: &[LabelledDocument]) -> Result<String, Failure> {
-    Ok(html::page(documents).context("could not write the report as a page")?)
+    Ok(html::page(documents).context(wording::PAGE_FAILED)?)
 }
 
 /// To a file, or to standard output with `-`.
@@ -72,7 +104,7 @@ pub(crate) fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    Ok(std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?)
+    Ok(std::fs::write(path, text).with_context(|| wording::could_not_write(path))?)
 }
 
 /// To standard output; a reader that has gone away, such as `head`, is no failure.
@@ -80,18 +112,29 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(anyhow::Error::new(error).context("could not print").into())
+            Err(anyhow::Error::new(error).context(wording::PRINT_FAILED).into())
         }
         _ => Ok(()),
     }
 }
 
-fn terminal() -> Terminal {
-    // anstream drops colour where it is not wanted; asking for it only where somebody looks keeps files plain.
-    Terminal { width: width(), colour: std::io::stdout().is_terminal() }
+fn terminal(output: &Output, details_command: &str) -> Terminal {
+    // anstream drops color where it is not wanted, such as by NO_COLOR.
+    let color = match output.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => std::io::stdout().is_terminal(),
+    };
+    let details_command = (output.view() == View::Screen).then(|| details_command.to_owned());
+    Terminal { width: width(), color, view: output.view(), details_command }
 }
 
-/// Columns of the terminal, or 80 where there is none.
+/// Columns of the terminal, else what COLUMNS says, else 80.
 pub(crate) fn width() -> usize {
-    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+    const WITHOUT_TERMINAL: usize = 80;
+    let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    terminal_size::terminal_size()
+        .map(|(width, _)| usize::from(width.0))
+        .or_else(of_environment)
+        .unwrap_or(WITHOUT_TERMINAL)
 }

@@ -1,23 +1,21 @@
-//! The progress bar: how far the run is, how long it will take, and how much it has written.
+//! The progress bar: how far the run is, bytes done, current speed, and time left.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use likenew_core::drive::Drive;
 use likenew_core::dry_run::DryRun;
-use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::sample::Sample;
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_real::clock::Monotonic;
 use likenew_run::forecast::Forecast;
 
-use crate::interrupt;
+use crate::{interrupt, wording};
 
 /// Parts that the whole of a run is divided into on the bar.
 const PARTS: u64 = 10_000;
@@ -48,9 +46,37 @@ impl Planning {
     }
 }
 
+/// Speed over the last interval, on the drive's clock.
+#[derive(Debug, Default)]
+struct SpeedMeter {
+    since: Nanos,
+    bytes: u64,
+    rate: Option<f64>,
+}
+
+/// Shorter intervals make the number flicker, longer ones hide changes.
+const SPEED_INTERVAL: Nanos = Nanos::from_millis(500);
+
+impl SpeedMeter {
+    /// Adds bytes that were moved until now.
+    fn add(&mut self, bytes: u64, now: Nanos) {
+        self.bytes += bytes;
+        let span = now.since(self.since);
+        // Another workload may count from another time.
+        if now < self.since {
+            (self.since, self.bytes) = (now, 0);
+        } else if span >= SPEED_INTERVAL {
+            self.rate = Some(self.bytes as f64 / span.as_secs_f64());
+            (self.since, self.bytes) = (now, 0);
+        }
+    }
+}
+
 /// What the recorders of all lanes add up, and what follows for the rest.
 struct SharedProgress {
-    bytes_written: AtomicU64,
+    /// In the whole run.
+    bytes_done: AtomicU64,
+    speed: Mutex<SpeedMeter>,
     /// In the current workload.
     bytes_moved: AtomicU64,
     ios: AtomicU64,
@@ -104,7 +130,8 @@ impl Progress {
 
     fn with(bar: ProgressBar, forecast: Option<Forecast>, elapsed_fn: Box<ElapsedFn>) -> Self {
         let state = Arc::new(SharedProgress {
-            bytes_written: 0.into(),
+            bytes_done: 0.into(),
+            speed: Mutex::default(),
             bytes_moved: 0.into(),
             ios: 0.into(),
             share: 0.into(),
@@ -114,12 +141,11 @@ impl Progress {
             elapsed_fn,
         });
         let bar_state = Arc::clone(&state);
-        let style = ProgressStyle::with_template("{bar:24} {percent:>3}%  {elapsed} gone{left}  {msg}")
+        let style = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}{left}")
             .expect("the template is valid")
             .with_key("left", move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
                 if let Some((left, false)) = bar_state.remaining() {
-                    let left = HumanDuration(Duration::from_nanos(left.0));
-                    let _ = write!(out, ", about {left:#} left");
+                    let _ = out.write_str(&wording::remaining(left));
                 }
             });
         bar.set_style(style);
@@ -153,8 +179,8 @@ impl Progress {
         self.state.share.store(0, Ordering::Relaxed);
         self.state.work.store(0, Ordering::Relaxed);
         self.state.at.store((self.state.elapsed_fn)().0, Ordering::Relaxed);
-        let bytes_written = amount(self.state.bytes_written.load(Ordering::Relaxed));
-        self.bar.set_message(format!("{bytes_written} written  {name}"));
+        let done = self.state.bytes_done.load(Ordering::Relaxed);
+        self.bar.set_message(wording::progress(done, None, name));
         self.bar.tick();
     }
 
@@ -172,7 +198,7 @@ impl Progress {
 
     /// So much was written that no recorder saw.
     pub(crate) fn add_written(&self, bytes: u64) {
-        self.state.bytes_written.fetch_add(bytes, Ordering::Relaxed);
+        self.state.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A recorder that moves the bar, for one lane.
@@ -186,7 +212,6 @@ impl Progress {
             until: Default::default(),
             ios: 0,
             bytes: 0,
-            bytes_written: 0,
         }
     }
 
@@ -212,7 +237,6 @@ pub(crate) struct ProgressRecorder {
     until: likenew_core::until::Until,
     ios: usize,
     bytes: u64,
-    bytes_written: u64,
 }
 
 impl Recorder for ProgressRecorder {
@@ -227,11 +251,7 @@ impl Recorder for ProgressRecorder {
 
     fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
         self.ios += samples.len();
-        for sample in samples {
-            let bytes = sample.bytes();
-            self.bytes += bytes;
-            self.bytes_written += if sample.op == Op::Write { bytes } else { 0 };
-        }
+        self.bytes += samples.iter().map(Sample::bytes).sum::<u64>();
         match samples.last() {
             Some(last) if self.ios >= REFRESH_IOS || last.done.since(self.last_draw) >= REFRESH => {
                 self.show(last.done)
@@ -252,11 +272,15 @@ impl Recorder for ProgressRecorder {
 impl ProgressRecorder {
     fn show(&mut self, now: Nanos) -> ControlFlow<Stop> {
         let state = &self.state;
-        let bytes_written =
-            state.bytes_written.fetch_add(self.bytes_written, Ordering::Relaxed) + self.bytes_written;
+        let done = state.bytes_done.fetch_add(self.bytes, Ordering::Relaxed) + self.bytes;
+        let rate = {
+            let mut speed = state.speed.lock().unwrap_or_else(PoisonError::into_inner);
+            speed.add(self.bytes, now);
+            speed.rate
+        };
         let moved = state.bytes_moved.fetch_add(self.bytes, Ordering::Relaxed) + self.bytes;
         let ios = state.ios.fetch_add(self.ios as u64, Ordering::Relaxed) + self.ios as u64;
-        (self.bytes_written, self.bytes, self.ios, self.last_draw) = (0, 0, 0, now);
+        (self.bytes, self.ios, self.last_draw) = (0, 0, now);
         let of = |done: u64, bound: Option<u64>| bound.map_or(0.0, |bound| done as f64 / bound.max(1) as f64);
         let time = of(now.since(self.started_at).0, self.until.elapsed.map(|span| span.0));
         let work = of(moved, self.until.bytes).max(of(ios, self.until.ops)).min(1.0);
@@ -270,7 +294,7 @@ impl ProgressRecorder {
             let position = (PARTS as f64 * (elapsed.0 as f64 / all as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
         }
-        self.bar.set_message(format!("{} written  {}", amount(bytes_written), self.name));
+        self.bar.set_message(wording::progress(done, rate, &self.name));
         if interrupt::is_requested() {
             ControlFlow::Break(Stop::Interrupted)
         } else {
@@ -284,6 +308,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::io;
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     use likenew_core::drive::Identity;
     use likenew_core::plan::Plan;
@@ -340,6 +365,17 @@ mod tests {
         fn flush(&self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn speed_is_of_the_last_interval() {
+        let mut speed = SpeedMeter::default();
+        speed.add(1_000_000, Nanos::from_millis(100));
+        assert_eq!(speed.rate, None);
+        speed.add(1_000_000, Nanos::from_millis(1000));
+        assert_eq!(speed.rate, Some(2e6));
+        speed.add(500_000, Nanos::from_millis(1500));
+        assert_eq!(speed.rate, Some(1e6));
     }
 
     /// Nothing is drawn where nobody looks, so that only a terminal shows whether drawing ends.

@@ -1,10 +1,10 @@
 //! Drives on which the same recording was replayed, in order of how long its programs would have waited.
 
-use std::fmt::Write as _;
-
+use likenew_core::findings::Row;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::Row;
 use likenew_report::labelled_document::LabelledDocument;
+
+use crate::wording;
 
 /// What decides the order, and what stands beside it.
 const WAITING: (&str, &str) = ("waiting_ns", "saved_percent");
@@ -25,17 +25,11 @@ pub(crate) fn ranking(documents: &[LabelledDocument]) -> Option<String> {
         replays.into_iter().map(|replay| Some((mean(replay, by.0)?, replay))).collect::<Option<_>>()?;
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     let width = ranked.iter().map(|(_, replay)| replay.label.chars().count()).max().unwrap_or(0);
-    let word = if by == BUSY { "was busy" } else { "waited" };
-    let mut text = format!("\nRanking, least {} first:\n", if by == BUSY { "busy" } else { "waiting" });
+    let is_busy = by == BUSY;
+    let mut text = wording::ranking_title(is_busy);
     for (place, (value, replay)) in ranked.iter().enumerate() {
-        let label = &replay.label;
-        write!(text, "  {}  {label:width$}  {word} {}", place + 1, span(*value))
-            .expect("text can be written to");
-        if let Some(saved) = mean(replay, by.1) {
-            let side = if saved < 0.0 { "more" } else { "less" };
-            write!(text, ", {:.1} % {side} than recorded", saved.abs()).expect("text can be written to");
-        }
-        text.push('\n');
+        let label = format!("{:width$}", replay.label);
+        text += &wording::ranking_line(place + 1, &label, is_busy, span(*value), mean(replay, by.1));
     }
     Some(text)
 }

@@ -13,6 +13,7 @@ use likenew_trace::{OpenOptions, Surveyor, Trace};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::measure::options as settings;
+use crate::wording;
 
 /// After so many I/Os a look is taken whether somebody has asked to stop.
 const GLANCE: u64 = 1 << 16;
@@ -37,11 +38,7 @@ impl Recordings {
             while trace_scan.next_io()?.is_some() {}
             let digest = trace_scan.digest();
             if digest != replay_spec.digest {
-                return Err(format!(
-                    "{} is not the recording that was looked at when this run began (its records have digest {digest}, and had {}): \
-                     put that one back, or start a new run",
-                    replay_spec.trace, replay_spec.digest
-                ));
+                return Err(wording::trace_changed(&replay_spec.trace, &digest, &replay_spec.digest));
             }
             self.checked_files.push(checked_file);
         }
@@ -50,12 +47,7 @@ impl Recordings {
 }
 
 fn file_stamp(path: &Path) -> Result<FileStamp, String> {
-    let about = std::fs::metadata(path).map_err(|error| {
-        format!(
-            "the recording {} can not be read: {error}; a name without a leading / counts from the folder that likenew is started in",
-            path.display()
-        )
-    })?;
+    let about = std::fs::metadata(path).map_err(|error| wording::trace_unreadable(path, error))?;
     Ok((about.len(), about.modified().ok()))
 }
 
@@ -71,7 +63,7 @@ fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result
 
 /// Puts into a plan what its recording holds, unless it says so already. False when somebody asked to stop.
 pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
-    let bad = |error: toml::de::Error| Failure::Usage(format!("the options of replay: {}", error.message()));
+    let bad = |error: toml::de::Error| Failure::Usage(wording::replay_options(error.message()));
     let mut options: ReplayOptions = plan.options.clone().try_into().map_err(bad)?;
     if options.summary.is_some() {
         return Ok(true);
@@ -86,21 +78,22 @@ pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
 pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Failure> {
     interrupt::listen()?;
     if options.trace == "-" {
-        return Err(Failure::Usage(
-            "a recording is read more than once, so it has to be a file: likenew import trace makes one of standard input".into(),
-        ));
+        return Err(Failure::Usage(wording::TRACE_FROM_STDIN.into()));
     }
     let trace = open_trace(&options.trace, options.format.as_deref(), options.volume.as_deref());
     let mut trace_scan = TraceScan::at(trace.map_err(Failure::Usage)?);
     let summary = TraceSummary::read(&mut trace_scan, options.idle_max);
     trace_scan.bar.finish_and_clear();
     if trace_scan.is_stopped {
-        anstream::eprintln!("Stopped before anything was measured.");
+        anstream::eprintln!("{}", wording::STOPPED_BEFORE_MEASURING);
         return Ok(None);
     }
     let mut summary = summary.map_err(Failure::Usage)?;
     summary.notes = trace_scan.trace.notes();
-    summary.notes.iter().for_each(|note| anstream::eprintln!("{}: {note}.", options.trace));
+    summary
+        .notes
+        .iter()
+        .for_each(|note| anstream::eprintln!("{}", wording::trace_note(&options.trace, note)));
     summary.digest = trace_scan.digest();
     Ok(Some(summary))
 }
@@ -117,7 +110,7 @@ struct TraceScan {
 impl TraceScan {
     fn at(trace: Trace) -> Self {
         let bar = ProgressBar::new_spinner();
-        let style = "{spinner} {elapsed} gone  {msg}";
+        let style = "{spinner} {elapsed}  {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
         Self { trace, surveyor: Surveyor::default(), count: 0, is_stopped: false, bar }
     }
@@ -134,11 +127,11 @@ impl TraceSource for TraceScan {
         self.surveyor.put(&io, self.trace.applications());
         self.count += 1;
         if self.count.is_multiple_of(GLANCE) {
-            self.bar.set_message(format!("{} I/Os looked at", self.count));
+            self.bar.set_message(wording::trace_progress(self.count));
             self.bar.tick();
             self.is_stopped = interrupt::is_requested();
             if self.is_stopped {
-                return Err("somebody asked to stop".into());
+                return Err(wording::STOP_REQUESTED.into());
             }
         }
         Ok(Some(io))

@@ -8,6 +8,8 @@ use likenew_core::units::Nanos;
 use likenew_real::clock::Monotonic;
 use likenew_refresh::{End, InterruptedRefresh, JournalPaths, Outcome, RefreshError};
 
+use crate::wording::refresh as wording;
+
 pub(crate) use self::device::DeviceRefresh;
 pub(crate) use self::files::{refresh_files, resume_and_report};
 
@@ -30,10 +32,7 @@ fn find_interrupted_refresh(place: &JournalPaths) -> Result<Option<InterruptedRe
 /// Says where what a cut had torn is kept.
 fn report_salvage(outcome: &Outcome) {
     if let Some(salvage) = &outcome.salvage {
-        anstream::eprintln!(
-            "What the cut had torn is kept in {}; if nothing is amiss, remove that.",
-            salvage.display()
-        );
+        anstream::eprintln!("{}", wording::salvage_kept(salvage));
     }
 }
 
@@ -47,21 +46,18 @@ fn to_fix_report(outcome: &Outcome) -> FixReport {
         ..FixReport::default()
     };
     if progress.zero_bytes > 0 {
-        fix_report.skip(progress.zero_bytes, "they are zeros");
+        fix_report.skip(progress.zero_bytes, wording::ZEROS);
     }
     match end {
         End::Complete => {}
         End::Stopped => {
             fix_report.end = FixEnd::Stopped;
-            fix_report.skip(left, "it was stopped before");
+            fix_report.skip(left, wording::STOPPED);
         }
-        End::Wanted => fix_report.skip(left, "another program wanted to use it"),
+        End::Wanted => fix_report.skip(left, wording::IN_USE),
         End::Failed(error) => {
             fix_report.end = FixEnd::Failed;
-            let journal = journal
-                .as_ref()
-                .map_or(String::new(), |path| format!(" (the journal is {})", path.display()));
-            fix_report.skip(left, format!("{error}{journal}"));
+            fix_report.skip(left, wording::with_journal(error, journal.as_deref()));
         }
     }
     fix_report

@@ -1,11 +1,10 @@
-//! What TARGET means: told apart by how it is spelled, looked at before anything is opened.
+//! What TARGET means: classified by its spelling, and examined before anything is opened.
 
 use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive;
 use likenew_core::input;
 use likenew_core::procedure::{Layout, Procedure};
-use likenew_core::units::amount;
 use likenew_real::consent::{Agreement, Loss, UnusedSpace};
 use likenew_real::drive_lock::DriveLock;
 use likenew_real::facts::FactsDrive;
@@ -21,7 +20,7 @@ use crate::folder_fixes::FolderFixes;
 use crate::locking::lock;
 use crate::refreshing::DeviceRefresh;
 use crate::whole_device::{Permission, WholeDevice};
-use crate::{prompt, refreshing};
+use crate::{prompt, refreshing, wording};
 
 /// What was meant by TARGET.
 pub(crate) enum ResolvedTarget {
@@ -39,7 +38,7 @@ pub(crate) enum ResolvedTarget {
 }
 
 impl ResolvedTarget {
-    /// Tells targets apart and looks at them without changing anything.
+    /// Classifies a target and examines it without changing anything.
     pub(crate) fn resolve(target: &str, run_arguments: &ExecutionArguments) -> Result<Self, Failure> {
         Self::classify(target, run_arguments, Self::for_overwrite)
     }
@@ -61,9 +60,7 @@ impl ResolvedTarget {
         with_consent: impl FnOnce(PathBuf, PathKind, Agreement) -> Result<Self, Failure>,
     ) -> Result<Self, Failure> {
         if run_arguments.consent.is_some() && (target == "nop:" || target.starts_with("sim:")) {
-            return Err(Failure::Usage(format!(
-                "--consent is for overwriting a block device or an existing file, and {target} is neither: leave it out"
-            )));
+            return Err(Failure::Usage(wording::consent_for_simulated(target)));
         }
         if target == "nop:" {
             return Ok(Self::Nop);
@@ -75,7 +72,7 @@ impl ResolvedTarget {
         }
         // A report that says "." would mean nothing tomorrow.
         let path = std::path::absolute(target)
-            .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
+            .map_err(|error| Failure::Usage(wording::not_a_path(target, error)))?;
         let place = examine(&path, run_arguments.reserve)?;
         match &run_arguments.consent {
             Some(id) => with_consent(
@@ -90,11 +87,7 @@ impl ResolvedTarget {
     /// A file or block device for which consent was typed. Whether it holds is asked before anything else is done.
     fn for_overwrite(path: PathBuf, place: PathKind, agreement: Agreement) -> Result<Self, Failure> {
         if matches!(place, PathKind::Folder { .. }) {
-            return Err(Failure::Usage(format!(
-                "--consent is for overwriting a block device or an existing file; {} is a folder, in which only own files are \
-                 written: leave it out",
-                path.display()
-            )));
+            return Err(Failure::Usage(wording::consent_for_folder(&path)));
         }
         let loss = Loss::at(&path)?;
         loss.check(&agreement)?;
@@ -115,10 +108,7 @@ impl ResolvedTarget {
             }
             PathKind::Device { .. } => agreement.names(&path, &Loss::at(&path)?.id)?,
             PathKind::File { .. } => {
-                return Err(Failure::Usage(format!(
-                    "{} is a file; give the folder that it lies in, or a block device",
-                    path.display()
-                )));
+                return Err(Failure::Usage(wording::file_instead_of_folder(&path)));
             }
         }
         Ok(Self::Preserve(path, place, agreement, journal))
@@ -137,38 +127,21 @@ impl ResolvedTarget {
         let (what, id) = match place {
             PathKind::Folder { .. } => {
                 let space = UnusedSpace::in_folder(path)?;
-                let (bytes, disk) = (amount(space.bytes()), space.path.display());
-                let model = space.model.as_deref().unwrap_or("model unknown");
-                (
-                    format!(
-                        "This discards {bytes} of {disk} ({model}) that no partition covers. No partition is touched; what may have been kept outside of them is lost."
-                    ),
-                    space.id,
-                )
+                (wording::discard_unused(space.bytes(), &space.path, space.model.as_deref()), space.id)
             }
             PathKind::Device { .. } => {
                 let loss = Loss::at(path)?;
-                let model = loss.model.as_deref().unwrap_or("model unknown");
-                (
-                    format!(
-                        "This writes to {} ({model}) what lies there already, where it is slow to read. Nothing of it is lost.",
-                        path.display()
-                    ),
-                    loss.id,
-                )
+                (wording::rewrite_in_place(path, loss.model.as_deref()), loss.id)
             }
             PathKind::File { .. } => return self.refuse_writing(),
         };
         let typed = if run_arguments.yes || !prompt::is_interactive() {
             None
         } else {
-            prompt::read_line(&format!("{what}\nTo have it done, type its {}:", id.kind))
+            prompt::read_line(&wording::type_id_to_go_on(&what, id.kind))
         };
         let Some(typed) = typed else {
-            return Err(Failure::Refused(format!(
-                "{what} Nothing was changed; to have it done, add --consent \"{}\" (its {})",
-                id.text, id.kind
-            )));
+            return Err(Failure::Refused(wording::consent_needed(&what, &id.text, id.kind)));
         };
         let agreement = Agreement { id: typed, destroy: Vec::new() };
         *self = Self::for_preserve(path.clone(), place.clone(), agreement, journal.map(Path::to_owned))?;
@@ -184,14 +157,12 @@ impl ResolvedTarget {
             return Ok(());
         }
         let loss = Loss::at(path)?;
-        let question = format!("{loss}\nTo overwrite it, type its {}:", loss.id.kind);
+        let question = wording::type_id_to_overwrite(&loss, loss.id.kind);
         let Some(id) = prompt::read_line(&question) else { return Ok(()) };
         let destroy = if loss.carries.is_empty() {
             Vec::new()
         } else {
-            let question =
-                format!("And what it carries ({}), as far as it may be destroyed:", loss.carries.join(", "));
-            let answer = prompt::read_line(&question).unwrap_or_default();
+            let answer = prompt::read_line(&wording::type_what_to_destroy(&loss.carries)).unwrap_or_default();
             answer.split([',', ' ']).map(str::to_owned).collect()
         };
         *self = Self::for_overwrite(path.clone(), place.clone(), Agreement { id, destroy })?;
@@ -223,7 +194,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// Whether it is measured with own files.
+    /// Whether it is measured with temporary files.
     pub(crate) fn is_folder(&self) -> bool {
         matches!(
             self,
@@ -286,20 +257,16 @@ impl ResolvedTarget {
 
     /// What writing to it would need, for a person who asked for that.
     pub(crate) fn refuse_writing(&self) -> Result<(), Failure> {
-        let (path, what, instead) = match self {
-            Self::Real(path, PathKind::File { .. }) => (path, "an existing file", "the folder it lies in"),
-            Self::Real(path, PathKind::Device { .. }) => (path, "a block device", "a folder on it"),
+        let (path, (what, instead)) = match self {
+            Self::Real(path, PathKind::File { .. }) => (path, wording::EXISTING_FILE),
+            Self::Real(path, PathKind::Device { .. }) => (path, wording::BLOCK_DEVICE),
             _ => return Ok(()),
         };
-        let way = match Loss::at(path) {
-            Ok(loss) => consent_prompt(&loss),
-            Err(reason) => format!("it could not be overwritten with consent either: {reason}"),
+        let consent = match Loss::at(path) {
+            Ok(loss) => wording::consent_option(&loss.id.text, loss.id.kind, &loss.carries),
+            Err(reason) => wording::cannot_be_overwritten(reason),
         };
-        Err(Failure::Refused(format!(
-            "{} is {what}, and writing would destroy what it holds; nothing was changed. To only read it, take likenew surface, or \
-             --op read where there is one; or give {instead} to measure with own files; {way}",
-            path.display()
-        )))
+        Err(Failure::Refused(wording::would_destroy(path, what, instead, &consent)))
     }
 
     /// Removes what an earlier run has left in a folder: asks where there is somebody to ask. Nobody else works on its drive meanwhile.
@@ -326,8 +293,11 @@ impl ResolvedTarget {
         let (Self::Real(_, place) | Self::Preserve(_, place, ..)) = self else { return Ok(None) };
         let PathKind::Folder { leftover: Some(leftover), .. } = place else { return Ok(None) };
         let what = describe(leftover);
-        if !run_arguments.yes && prompt::is_interactive() && !prompt::confirm(&format!("{what} Remove it?")) {
-            return Err(Failure::Refused(format!("{what} Nothing was changed")));
+        if !run_arguments.yes
+            && prompt::is_interactive()
+            && !prompt::confirm(&wording::remove_leftover(&what))
+        {
+            return Err(Failure::Refused(wording::leftover_kept(&what)));
         }
         Ok(Some(what))
     }
@@ -338,13 +308,9 @@ impl ResolvedTarget {
         let Some(leftover) = leftover.take() else { return Ok(()) };
         let kept = leftover.path.clone();
         let removed = leftover.remove()?;
-        anstream::eprintln!("{what} Removed {} files.", removed.files);
+        anstream::eprintln!("{}", wording::leftover_removed(what, removed.files));
         if !removed.foreign.is_empty() {
-            return Err(Failure::Refused(format!(
-                "{} holds files that are not ours ({}); they were kept: move them away and try again",
-                kept.display(),
-                removed.foreign.join(", ")
-            )));
+            return Err(Failure::Refused(wording::leftover_foreign(&kept, &removed.foreign)));
         }
         *place = examine(path, run_arguments.reserve)?;
         Ok(())
@@ -434,18 +400,6 @@ fn open_folder(
     Ok(Box::new(FolderFixes { drive, folder: path.to_owned(), agreement }))
 }
 
-/// What to type to overwrite it.
-fn consent_prompt(loss: &Loss) -> String {
-    let destroy = match &loss.carries[..] {
-        [] => String::new(),
-        known => format!(" --destroy {}", known.join(",")),
-    };
-    format!(
-        "to overwrite it and lose everything on it, add --consent \"{}\"{destroy} (its {})",
-        loss.id.text, loss.id.kind
-    )
-}
-
 fn engine(name: EngineName) -> likenew_real::engine::Engine {
     match name {
         EngineName::Auto => likenew_real::engine::Engine::Auto,
@@ -466,10 +420,5 @@ fn open_simulated(spec: &Spec) -> Result<Box<dyn Drive>, Failure> {
 }
 
 fn describe(leftover: &Leftover) -> String {
-    format!(
-        "An earlier run has left {} files ({}) in {}.",
-        leftover.files,
-        amount(leftover.bytes),
-        leftover.path.display()
-    )
+    wording::leftover(leftover.files, leftover.bytes, &leftover.path)
 }

@@ -14,6 +14,7 @@ use likenew_real::facts::FactsDrive;
 use crate::arguments::Baseline;
 use crate::exit::Failure;
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// So many of the latest checks tell how much figures differ between them.
 const LATEST: usize = 15;
@@ -64,10 +65,7 @@ fn open_check(folder: &Path) -> Result<Record, Failure> {
     if is_whole(&record) {
         return Ok(record);
     }
-    Err(Failure::Usage(format!(
-        "{} is no check that came to its end: give the folder of one to --baseline, or none",
-        folder.display()
-    )))
+    Err(Failure::Usage(wording::not_a_finished_check(folder)))
 }
 
 fn is_whole(record: &Record) -> bool {

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use likenew_core::units::amount;
 use likenew_procedures::data::files::{FileScan, FileType};
 use likenew_real::scan::{GroupScan, Progress, Refusals, Request, Scan, ScanError, scan};
 
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::locking::lock;
+use crate::wording;
 
 /// What the files in these folders are; nothing when somebody asked to stop. Nobody else works on their drives meanwhile.
 pub(crate) fn scan_folders(request: &Request, wait: bool) -> Result<Option<FileScan>, Failure> {
@@ -18,7 +18,7 @@ pub(crate) fn scan_folders(request: &Request, wait: bool) -> Result<Option<FileS
     let folders: Vec<&Path> = request.folders.iter().map(PathBuf::as_path).collect();
     let Some(_lock) = lock(&folders, wait)? else { return Ok(None) };
     let bar = ProgressBar::new_spinner();
-    let style = "{spinner} {elapsed} gone  {msg}";
+    let style = "{spinner} {elapsed}  {msg}";
     bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
     let mut watch = |progress: Progress| {
         bar.set_message(progress_text(&progress));
@@ -39,30 +39,24 @@ pub(crate) fn scan_folders(request: &Request, wait: bool) -> Result<Option<FileS
 
 fn progress_text(progress: &Progress) -> String {
     let Progress { files, bytes, sampled_bytes, sample_bytes } = *progress;
-    let text = format!("{files} files, {}", amount(bytes));
-    match sample_bytes {
-        Some(all) => format!("{text}; looking into them: {} of {}", amount(sampled_bytes), amount(all)),
-        None => text,
-    }
+    wording::scan_progress(files, bytes, sample_bytes.map(|all| (sampled_bytes, all)))
 }
 
 /// Names are for whoever sits at the terminal; neither plan nor report keeps them.
 fn name(refusals: &Refusals) {
     for (path, kind) in &refusals.examples {
-        anstream::eprintln!("Could not read {}: {kind}.", path.display());
+        anstream::eprintln!("{}", wording::unreadable_file(path, kind));
     }
     let more = refusals.count - refusals.examples.len() as u64;
     if more > 0 {
-        anstream::eprintln!("Nor could {more} more be read.");
+        anstream::eprintln!("{}", wording::more_unreadable(more));
     }
 }
 
 fn as_options(found: Scan) -> Result<FileScan, Failure> {
     let Scan { groups, refusals, other_file_systems, out_of_time } = found;
     if groups.iter().all(|group| group.bytes == 0) {
-        return Err(Failure::Usage(
-            "there is nothing in those files, or no file at all: give a folder that holds some".into(),
-        ));
+        return Err(Failure::Usage(wording::NO_FILES.into()));
     }
     let of = |group: &GroupScan| {
         let (unit_share, zip_share): (Vec<f64>, Vec<f64>) =

@@ -55,7 +55,7 @@ impl Screen {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
                 restore();
-                Err(error).context("could not take over the terminal; --once and --json do without")
+                Err(error).context(crate::wording::WATCH_NO_SCREEN)
             }
         }
     }

@@ -5,7 +5,6 @@ use anyhow::Context as _;
 use likenew_core::plan::Plan;
 use likenew_core::replay_record::ReplayRecord;
 use likenew_core::replay_spec::Fit;
-use likenew_core::units::amount;
 use likenew_procedures::all::from_plan;
 use likenew_procedures::check::{
     CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,
@@ -22,6 +21,7 @@ use crate::mix_only::MixOnly;
 use crate::nested_run::run_nested;
 use crate::recordings::scan;
 use crate::resolved_target::{ResolvedTarget, read_file};
+use crate::wording;
 
 /// What other drives make of it; nothing when somebody asked to stop.
 pub(crate) fn collect(
@@ -44,9 +44,7 @@ fn on_trace(
     let options = ReplayOptions::new(trace);
     let Some(summary) = scan(&options)? else { return Ok(None) };
     if summary.replayed_ios(false) == 0 || summary.elapsed.0 == 0 {
-        return Err(Failure::Usage(format!(
-            "{trace} holds no I/Os that take time, so that nothing can be saved"
-        )));
+        return Err(Failure::Usage(wording::trace_without_ios(trace)));
     }
     let recording = RecordedTrace { options, summary };
     let mut drives = Vec::new();
@@ -79,9 +77,7 @@ fn on_mix(
     let area = options.area(usable);
     let writable = if resolved_target.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
     if writable == 0 && resolved_target.is_folder() {
-        return Err(Failure::Usage(
-            "--app plays applications in free space, and less than that may be written here: give --bytes 160MiB or more".into(),
-        ));
+        return Err(Failure::Usage(wording::APPS_NEED_SPACE.into()));
     }
     let mix = MixOption::new(names, custom, usable, writable).map_err(Failure::Usage)?;
     let own_spec = as_new(resolved_target).map(|spec| (spec, Role::AsNew));
@@ -148,28 +144,23 @@ fn held_bytes(resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> 
 
 /// The drives that were named, new and as full as this one would make them.
 fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>, Failure> {
-    let bad = |error: likenew_sim::SimError| Failure::Usage(format!("--upgrade: {error}"));
     let mut specs: Vec<Spec> = Vec::new();
     for name in names {
         let text = if name.starts_with("sim:") { name.clone() } else { format!("sim:{name}") };
+        let bad = |error: likenew_sim::SimError| Failure::Usage(wording::candidate(name, error));
         if text.contains('?') {
-            return Err(Failure::Usage(format!(
-                "--upgrade {name}: a candidate is new and as full as this drive would make it; leave out what follows the ?"
-            )));
+            return Err(Failure::Usage(wording::candidate(name, wording::CANDIDATE_WITH_SETTINGS)));
         }
         let capacity = Spec::parse(&text).and_then(|spec| spec.model(read_file)).map_err(bad)?.capacity_bytes;
         let held = held.unwrap_or(0);
         if held > capacity {
-            return Err(Failure::Usage(format!(
-                "--upgrade {name}: it has {}, and {} lie on the drive that it would replace, which do not fit; take a larger one",
-                amount(capacity),
-                amount(held)
-            )));
+            let reason = wording::candidate_too_small(capacity, held);
+            return Err(Failure::Usage(wording::candidate(name, reason)));
         }
         let fill = held as f64 / capacity as f64;
         let spec = Spec::parse(&format!("{text}?fill={fill:.4}")).map_err(bad)?;
         if specs.contains(&spec) {
-            return Err(Failure::Usage(format!("--upgrade {name}: it is named twice")));
+            return Err(Failure::Usage(wording::candidate(name, wording::CANDIDATE_TWICE)));
         }
         specs.push(spec);
     }

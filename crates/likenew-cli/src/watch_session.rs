@@ -23,6 +23,7 @@ use serde::Serialize;
 use crate::arguments::Watch;
 use crate::exit::Failure;
 use crate::measure::{archive_root, options};
+use crate::wording;
 
 /// The procedure that a plan of a watch names. It is none that could be asked what to run.
 pub(crate) const PROCEDURE: &str = "watch";
@@ -112,7 +113,7 @@ impl WatchSession {
         if let Some(noted) = &mut self.log
             && let Err(error) = noted.push(&lines)
         {
-            self.complaint = Some(format!("the log ends here: {error}"));
+            self.complaint = Some(wording::log_ended(error));
             self.log = None;
         }
         match &mut self.json {
@@ -132,7 +133,7 @@ impl Json {
         if path == Path::new("-") {
             return Ok(Self::Reader);
         }
-        let file = File::create(path).with_context(|| format!("could not write {}", path.display()))?;
+        let file = File::create(path).with_context(|| wording::could_not_write(path))?;
         Ok(Self::File(path.to_owned(), file))
     }
 
@@ -146,7 +147,7 @@ impl Json {
             Self::Reader => print_to_reader(&text),
             Self::File(path, file) => {
                 let written = file.write_all(text.as_bytes());
-                written.with_context(|| format!("could not write {}", path.display()))?;
+                written.with_context(|| wording::could_not_write(path))?;
                 Ok(true)
             }
         }
@@ -158,7 +159,7 @@ pub(crate) fn print_to_reader(text: &str) -> Result<bool, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(anyhow::Error::new(error).context("could not print").into()),
+        Err(error) => Err(anyhow::Error::new(error).context(wording::PRINT_FAILED).into()),
         Ok(()) => Ok(true),
     }
 }
@@ -206,7 +207,7 @@ impl WatchLog {
     fn end(self) -> Result<(), Failure> {
         self.live.close().map_err(anyhow::Error::new)?;
         self.run.conclude(&self.log.findings()).map_err(anyhow::Error::new)?;
-        anstream::eprintln!("The log is kept in {}.", self.run.path().display());
+        anstream::eprintln!("{}", wording::log_kept(self.run.path()));
         Ok(())
     }
 }
@@ -249,7 +250,7 @@ pub(crate) fn is_log(record: &Record) -> bool {
 pub(crate) fn judge(record: &Record) -> Result<Document, Failure> {
     let mut log = Log::default();
     let complaints = read_live(&record.path, |line: Line| log.add(&line)).map_err(anyhow::Error::new)?;
-    complaints.iter().for_each(|complaint| anstream::eprintln!("likenew: {complaint}"));
+    complaints.iter().for_each(|complaint| anstream::eprintln!("{}", wording::error(complaint)));
     let (header, findings) = (&record.header, log.findings());
     let (identity, instrument) = (header.machine.identity.clone(), header.machine.instrument.clone());
     Ok(Document::new(header.plan.clone(), identity, findings, instrument, 0, log.elapsed()))

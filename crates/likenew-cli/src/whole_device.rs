@@ -25,6 +25,7 @@ use likenew_real::open::{Options, open};
 
 use crate::interrupt;
 use crate::refreshing::DeviceRefresh;
+use crate::wording;
 
 /// Places that are looked at before and after everything was to be given up.
 const SAMPLES: u64 = 1024;
@@ -122,13 +123,10 @@ fn give_up(consent: &Consent) -> Result<FixReport, LabError> {
 
 fn format(consent: &Consent, erase: Erase) -> Result<FixReport, LabError> {
     let plan = FormatPlan::inspect(consent, erase)?;
-    anstream::eprintln!("The drive formats itself: {}. That can not be ended.", plan.text());
+    anstream::eprintln!("{}", wording::formats_itself(plan.text()));
     let before = Samples::read(consent, SAMPLES)?;
     let formatted = plan.carry_out(consent)?;
-    let changed = SkippedRange {
-        bytes: 0,
-        reason: "its size or its format is not what it was: look at it before it is used".into(),
-    };
+    let changed = SkippedRange { bytes: 0, reason: wording::FORMAT_CHANGED.into() };
     let skips = if formatted.is_as_before { Vec::new() } else { vec![changed] };
     // Places of a drive of another size are other places.
     let read_back = match formatted.is_as_before {

@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(
             inspect_all(&stamped_bytes(STAMP, AT, 8)[..1000]).checked_bytes,
             512,
-            "half a sector can not be checked"
+            "half a sector cannot be checked"
         );
     }
 

@@ -78,13 +78,13 @@ pub trait Drive {
     /// A virtual clock moves by being waited for alone, so that a drive that has one does nothing.
     fn resume_clock_at(&mut self, _now: Nanos) {}
 
-    /// Finds something out about it otherwise than by timing I/O. No lane is open meanwhile. What can not be found out is
+    /// Finds something out about it otherwise than by timing I/O. No lane is open meanwhile. What cannot be found out is
     /// [`ProbeResult::Unknown`].
     ///
     /// # Errors
     /// The lab failed.
     fn probe(&mut self, _look: &Probe) -> Result<ProbeResult, LabError> {
-        Ok(ProbeResult::Unknown("this kind of drive can not be asked".to_owned()))
+        Ok(ProbeResult::Unknown("this kind of drive cannot be queried".to_owned()))
     }
 
     /// A simulated drive's own books.

@@ -293,12 +293,12 @@ fn pace_ns(workload: &Workload) -> f64 {
 mod tests {
     use super::*;
     use crate::drive::{Identity, Kind};
+    use crate::findings::Findings;
     use crate::plan::Plan;
     use crate::procedure::{Descriptor, Layout, PastStep};
     use crate::target::{Clock, Geometry};
     use crate::trim::ReadBack;
     use crate::until::Until;
-    use crate::verdict::Findings;
 
     /// Runs one workload again and again until it has written enough.
     struct RepeatProcedure {

@@ -1,4 +1,4 @@
-//! What could be done to a drive to bring it back, and what stands against each of it there: known before anything is done.
+//! What could be done to a drive to restore it, and what forbids it there: known before anything is done.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +8,17 @@ use crate::facts::Fact;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ActionKind {
-    /// Trimming what is free in mounted file systems.
+    /// TRIM of free space in mounted file systems.
     Fstrim,
-    /// Discard of space outside of partitions.
+    /// TRIM of space outside of partitions.
     DiscardFree,
-    /// Rewriting what is there, in place.
+    /// Rewriting data in place.
     Refresh,
-    /// Filling free space of a file system.
+    /// Overwriting free space of a file system.
     OverwriteFree,
-    /// Discard of a whole device or partition.
+    /// TRIM of a whole device or partition.
     Discard,
-    /// Writing all of it.
+    /// Overwriting everything.
     Overwrite,
     /// Format NVM with an erase.
     NvmeFormat,
@@ -45,7 +45,7 @@ impl ActionKind {
         Self::AtaSanitize,
     ];
 
-    /// Whether the drive itself erases: such a command can not be ended, and what goes wrong in it may cost the drive.
+    /// Whether the drive itself erases: such a command cannot be stopped, and a failure in it may cost the drive.
     pub fn is_drive_command(self) -> bool {
         matches!(self, Self::NvmeFormat | Self::NvmeSanitize | Self::AtaSecureErase | Self::AtaSanitize)
     }
@@ -60,21 +60,21 @@ impl ActionKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Feasibility {
-    /// What forbids something, or has to be known first.
+    /// What forbids an action, or has to be known first.
     pub objections: Vec<Objection>,
-    /// What the drive could do by itself and is never asked to, with what to type.
+    /// What the drive could do by itself and Likenew never asks it to, with what to type.
     pub manual_steps: Vec<ManualStep>,
     /// Bytes of the disk below a folder that no partition covers and that could be discarded; never asked of what is no folder.
     pub unused_bytes: Fact<u64>,
 }
 
 impl Feasibility {
-    /// What forbids it, if anything does.
+    /// What forbids an action, if anything does.
     pub fn objection_to(&self, action: ActionKind) -> Option<&Objection> {
         self.objections_to(action).find(|objection| objection.forbids)
     }
 
-    /// What has to be known before it.
+    /// What has to be known before an action.
     pub fn warnings(&self, action: ActionKind) -> impl Iterator<Item = &Objection> {
         self.objections_to(action).filter(|objection| !objection.forbids)
     }
@@ -84,22 +84,22 @@ impl Feasibility {
     }
 }
 
-/// What speaks against doing something to a drive.
+/// What speaks against an action on a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Objection {
-    /// Against what.
+    /// Which.
     pub action: ActionKind,
-    /// Whether it must not be done, or is only said.
+    /// Whether the action must not be done; otherwise it is only a warning.
     pub forbids: bool,
     /// Why, and what to do: a sentence without a full stop.
     pub reason: String,
 }
 
-/// A step that is only written down.
+/// A step that is only described.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManualStep {
     /// Which.
     pub action: ActionKind,
-    /// What to know and to type, line by line. Commands begin with four blanks.
+    /// What to know and to type, line by line. Commands begin with four spaces.
     pub lines: Vec<String>,
 }

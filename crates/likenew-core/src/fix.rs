@@ -1,4 +1,4 @@
-//! A cure: what is done to a drive so that it becomes fast again, other than writing over it, and what came of it.
+//! A fix: what is done to a drive so that it becomes fast again, other than overwriting it, and what came of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,25 +9,25 @@ use crate::units::Nanos;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
-    /// The drive is told of everything that the file system on it has free.
+    /// TRIM for everything that the file system on it has free.
     TrimFree,
-    /// The disk below is told of everything that none of its partitions covers.
+    /// TRIM for everything on the disk below that none of its partitions covers.
     DiscardUnused,
-    /// What lies in these pieces is written again where it lies, and stays the same.
+    /// What these pieces hold is rewritten in place and stays the same.
     Refresh {
         /// They do not overlap, and lie in order.
         pieces: Vec<AddressRange>,
     },
-    /// The owner's files that have lain there for 30 days are written again where they lie, and stay the same.
+    /// The owner's files that are older than 30 days are rewritten in place and stay the same.
     RefreshFiles {
-        /// Only those that are read slower than this, in bytes a second.
+        /// Only those that are read more slowly than this, in bytes a second.
         slower_than_bytes_per_s: f64,
     },
-    /// All of it is given up, so that the drive holds nothing any more.
+    /// TRIM for everything, so that the drive holds nothing any more.
     Discard,
     /// The drive is asked to format itself, so that it holds nothing any more.
     Format {
-        /// By forgetting its key instead of erasing its flash.
+        /// By discarding its encryption key instead of erasing its flash.
         crypto: bool,
     },
 }
@@ -36,12 +36,12 @@ impl Fix {
     /// What a progress bar calls it.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::TrimFree => "telling the drive what is free",
-            Self::DiscardUnused => "telling the drive what no partition covers",
-            Self::Refresh { .. } => "writing again what is there",
-            Self::RefreshFiles { .. } => "writing old files again",
-            Self::Discard => "giving up everything",
-            Self::Format { .. } => "having the drive format itself",
+            Self::TrimFree => "TRIM of free space",
+            Self::DiscardUnused => "TRIM of unpartitioned space",
+            Self::Refresh { .. } => "rewriting data in place",
+            Self::RefreshFiles { .. } => "rewriting old files",
+            Self::Discard => "TRIM of everything",
+            Self::Format { .. } => "format by the drive",
         }
     }
 
@@ -70,7 +70,7 @@ pub struct AddressRange {
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FixReport {
-    /// Bytes that it was done for: told, given up or written again.
+    /// Bytes that it was done for: trimmed or rewritten.
     pub bytes: u64,
     /// Bytes that were written to the drive.
     pub bytes_written: u64,
@@ -82,7 +82,7 @@ pub struct FixReport {
     /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_counters: Vec<DiscardCounters>,
-    /// What was read here and there afterwards, where all of it was to be given up.
+    /// What samples read back afterwards, where everything was to be erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBackCounts>,
     /// How it ended.
@@ -91,7 +91,7 @@ pub struct FixReport {
 }
 
 impl FixReport {
-    /// So much more was left out, with what was left for the same reason.
+    /// Adds bytes that were left out, to those that were left out for the same reason.
     pub fn skip(&mut self, bytes: u64, reason: impl Into<String>) {
         let reason = reason.into();
         match self.skips.iter_mut().find(|left| left.reason == reason) {
@@ -101,16 +101,16 @@ impl FixReport {
     }
 }
 
-/// How a cure ended.
+/// How a fix ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FixEnd {
-    /// It came to its end, whatever it has left out.
+    /// It ran to its end, whatever it left out.
     #[default]
     Complete,
-    /// Somebody asked to stop; it is taken up again when the run goes on.
+    /// It was interrupted, and continues when the run is resumed.
     Stopped,
-    /// The drive failed; nothing of the kind is tried again.
+    /// The drive failed; it is not tried again.
     Failed,
 }
 
@@ -120,7 +120,7 @@ impl FixEnd {
     }
 }
 
-/// What became of blocks of 4 KiB all over a drive, the first and the last among them.
+/// What became of 4 KiB blocks spread over a drive, the first and the last among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBackCounts {
     /// Blocks that held data, and hold the same.
@@ -129,9 +129,9 @@ pub struct ReadBackCounts {
     pub blank: u64,
     /// Blocks that held data, and hold other data now.
     pub changed: u64,
-    /// Blocks that can not be read now.
+    /// Blocks that cannot be read now.
     pub unreadable: u64,
-    /// Blocks that held nothing before, so that they show nothing.
+    /// Blocks that held nothing before, and so prove nothing.
     pub empty: u64,
 }
 

@@ -107,7 +107,7 @@ impl FromStr for DataClass {
             Ok(1.0) => Ok(Self::Random),
             Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Ratio(share)),
             _ => Err(format!(
-                "\"{text}\" is no class of data: write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
+                "\"{text}\" is not a kind of data: write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! A failure of the lab: the target can not be measured any further. What a drive answers is an `Outcome` instead.
+//! A failure of the lab: the target cannot be measured any further. What a drive answers is an `Outcome` instead.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ pub enum LabError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// What was asked can not be done on this target, and why.
+    /// What was asked cannot be done on this target, and why.
     #[error("{0}")]
     Unsuitable(String),
     /// The target was there and is not any more.
-    #[error("{} has vanished while it was being measured; what was measured until then is kept", .0.display())]
+    #[error("{} disappeared during the measurement; what was measured until then is kept", .0.display())]
     Gone(PathBuf),
     /// I/Os are in flight that the target does not answer.
     #[error("{0}")]

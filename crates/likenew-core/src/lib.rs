@@ -1,4 +1,4 @@
-//! The words of likenew: what a drive, an I/O, a workload, a sample and a verdict are.
+//! The shared types: what a drive, an I/O, a workload, a sample and an answer are.
 //!
 //! Every other room imports this one and this one imports none of ours. It holds data types, the contracts
 //! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod access_pattern;
+pub mod answer;
 pub mod block_store;
 pub mod busy;
 pub mod counters;
@@ -15,6 +16,7 @@ pub mod dry_run;
 pub mod extents;
 pub mod facts;
 pub mod feasibility;
+pub mod findings;
 pub mod fix;
 pub mod input;
 pub mod instrument;
@@ -25,10 +27,12 @@ pub mod measurement_error;
 pub mod memory;
 pub mod mix;
 pub mod old_files;
+pub mod overview;
 pub mod plan;
 pub mod powercut;
 pub mod probe;
 pub mod procedure;
+pub mod quantity;
 pub mod reading;
 pub mod recorder;
 pub mod region;
@@ -36,6 +40,7 @@ pub mod replay_record;
 pub mod replay_spec;
 pub mod sample;
 pub mod segment;
+pub mod shell;
 pub mod size;
 pub mod stamp;
 pub mod stat;
@@ -46,6 +51,5 @@ pub mod trim;
 pub mod units;
 pub mod until;
 pub mod validation;
-pub mod verdict;
 pub mod windows;
 pub mod workload;

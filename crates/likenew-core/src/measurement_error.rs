@@ -62,7 +62,22 @@ impl fmt::Display for RefusedIo {
         match self.outcome {
             Outcome::Error(errno) => std::io::Error::from_raw_os_error(errno).fmt(f),
             Outcome::Short(bytes) => write!(f, "{bytes} bytes were moved"),
-            Outcome::Done => f.write_str("it was done"),
+            Outcome::Done => f.write_str("it succeeded"),
+        }
+    }
+}
+
+impl MeasurementError {
+    /// The error alone, without where it was met: `No space left on device (os error 28)`.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. }
+            | Self::JobFailed { errno } => std::io::Error::from_raw_os_error(*errno).to_string(),
+            Self::Refused { first: Some(RefusedIo { outcome: Outcome::Short(bytes), .. }), .. } => {
+                format!("only {bytes} bytes were moved")
+            }
+            Self::Refused { .. } => "which I/O failed was not recorded".into(),
+            Self::NothingEnded => "no I/O ended".into(),
         }
     }
 }

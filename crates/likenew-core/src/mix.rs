@@ -48,7 +48,7 @@ impl FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || {
             format!(
-                "\"{text}\" is no operation: write read, write, trim, flush, or mix:70 for 70 % reads and 30 % writes"
+                "\"{text}\" is not an operation: write read, write, trim, flush, or mix:70 for 70% reads and 30% writes"
             )
         };
         match text {

@@ -2,7 +2,7 @@
 //!
 //! It is what everything that must not lose a byte is tried on. Like a drive with a volatile write cache it promises nothing of
 //! what was not flushed: when the power comes back, each write since then is there, is lost, or is there in part, in any order,
-//! and some of the sectors that were being written hold garbage or can not be read. Several devices may hang on one [`Power`].
+//! and some of the sectors that were being written hold garbage or cannot be read. Several devices may hang on one [`Power`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -100,7 +100,7 @@ pub struct VolatileDevice {
 #[derive(Clone, Debug)]
 struct Sectors {
     bytes: Vec<u8>,
-    /// Numbers of those that can not be read.
+    /// Numbers of those that cannot be read.
     unreadable: BTreeSet<usize>,
 }
 
@@ -133,7 +133,7 @@ impl VolatileDevice {
         &self.visible.bytes
     }
 
-    /// Whether it can not be read somewhere in these bytes.
+    /// Whether it cannot be read somewhere in these bytes.
     pub fn is_unreadable(&self, offset: usize, length: usize) -> bool {
         let sectors = offset / self.sector..(offset + length).div_ceil(self.sector);
         self.visible.unreadable.range(sectors).next().is_some()
@@ -182,7 +182,7 @@ impl VolatileDevice {
         self.visible = self.medium.clone();
     }
 
-    /// One of the sectors that were being written becomes garbage or can not be read, or as many neighbours as share a page of flash.
+    /// One of the sectors that were being written becomes garbage or cannot be read, or as many neighbours as share a page of flash.
     fn tear(&mut self, writes: &[(usize, Vec<u8>)]) {
         let (offset, bytes) = &writes[self.random.random_range(0..writes.len())];
         let sectors = bytes.len() / self.sector;

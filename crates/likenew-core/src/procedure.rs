@@ -1,11 +1,11 @@
 //! The contract of a question: what to run next, and what the evidence says.
 
 use crate::drive::Identity;
+use crate::findings::Findings;
 use crate::plan::Plan;
 use crate::probe::{Observation, Probe};
 use crate::segment::Segment;
 use crate::target::Geometry;
-use crate::verdict::Findings;
 use crate::workload::Workload;
 
 /// What a question is and what it costs.

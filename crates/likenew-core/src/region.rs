@@ -78,7 +78,7 @@ impl FromStr for Region {
         }
         let bad = || {
             format!(
-                "\"{text}\" is no region: write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)"
+                "\"{text}\" is not a region: write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)"
             )
         };
         let (start, end) = text.split_once("..").ok_or_else(bad)?;

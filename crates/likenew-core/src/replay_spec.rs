@@ -141,7 +141,7 @@ impl FromStr for Fit {
         match text {
             "modulo" => Ok(Self::Modulo),
             "scale" => Ok(Self::Scale),
-            other => Err(format!("\"{other}\" is no way to fit addresses: write modulo or scale")),
+            other => Err(format!("\"{other}\" is not a way to fit addresses: write modulo or scale")),
         }
     }
 }
@@ -170,15 +170,14 @@ impl ReplaySpec {
     /// A sentence: what does not fit, and what would.
     pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), String> {
         if self.writes() && !geometry.writable {
-            return Err(
-                "its writes would change what this target holds, and it may only be read: replay reads only"
-                    .into(),
-            );
+            return Err("its writes would change this target, which is read-only: replay reads only".into());
         }
         let range = self.region.resolve(geometry.capacity, geometry.block)?;
         let (length, block) = (self.length_max, u64::from(geometry.block));
         if !(block..=Self::LENGTH_MAX).contains(&length) || !length.is_multiple_of(block) {
-            return Err(format!("length_max = {length} bytes is no multiple of {block} in {block}..16MiB"));
+            return Err(format!(
+                "length_max = {length} bytes is not a multiple of {block} in {block}..16MiB"
+            ));
         }
         if range.end - range.start < length {
             return Err(format!("its region of {} bytes holds no I/O of {length}", range.end - range.start));
@@ -270,8 +269,8 @@ mod tests {
         case(&|r| r.timing = speed(f64::NAN), "speed = NaN");
         case(&|r| r.depth = 0, "at least 1");
         case(&|r| r.depth = 5000, "in flight");
-        case(&|r| r.length_max = 512, "no multiple");
-        case(&|r| r.length_max = 32 << 20, "no multiple");
+        case(&|r| r.length_max = 512, "not a multiple");
+        case(&|r| r.length_max = 32 << 20, "not a multiple");
         case(&|r| r.region = "0..64KiB".parse().unwrap(), "holds no I/O");
         case(&|r| r.region = "0..2GiB".parse().unwrap(), "beyond");
         case(&|r| r.applications = vec![String::new(); 40], "told apart");
@@ -285,6 +284,6 @@ mod tests {
         assert_eq!(workload(reads.clone()).check(&geometry), Ok(()));
         assert!(!workload(reads.clone()).writes());
         let prepares = ReplaySpec { timing: ReplayTiming::Prepare, ..reads };
-        assert!(workload(prepares).check(&geometry).unwrap_err().contains("only be read"));
+        assert!(workload(prepares).check(&geometry).unwrap_err().contains("read-only"));
     }
 }

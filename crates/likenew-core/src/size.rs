@@ -73,7 +73,7 @@ impl FromStr for Size {
                 (Some(bytes), Some(weight)) => choices.push((bytes, weight)),
                 _ => {
                     return Err(format!(
-                        "\"{part}\" is no length of an I/O: write 1 byte to 1GiB, with a weight 1..1000000 after a colon if there are several"
+                        "\"{part}\" is not a length of an I/O: write 1 byte to 1GiB, with a weight 1..1000000 after a colon if there are several"
                     ));
                 }
             }

@@ -308,7 +308,7 @@ impl Workload {
             ));
         }
         if self.window == Some(0) {
-            return Err("window = 0 bytes is no width: leave it out, or give one such as 1MiB".into());
+            return Err("window = 0 bytes is not a width: leave it out, or give one such as 1MiB".into());
         }
         let depth = u64::from(self.lanes).saturating_mul(self.depth_of_all());
         if depth > DEPTH_LIMIT {
@@ -373,10 +373,7 @@ impl Stream {
 
     fn check(&self, geometry: &Geometry, copies: u32) -> Result<(), String> {
         if self.op.writes() && !geometry.writable {
-            return Err(format!(
-                "\"{}\" would change what this target holds, and it may only be read",
-                self.op
-            ));
+            return Err(format!("\"{}\" would change this target, which is read-only", self.op));
         }
         if self.op == Mix::Only(crate::io::Op::Trim) && !geometry.trims {
             return Err("this target has no TRIM".into());
@@ -389,7 +386,7 @@ impl Stream {
         for (bytes, _) in self.size.choices() {
             if !bytes.is_multiple_of(geometry.block) {
                 return Err(format!(
-                    "I/Os of {bytes} bytes are no multiple of the target's block of {} bytes",
+                    "I/Os of {bytes} bytes are not a multiple of the target's block of {} bytes",
                     geometry.block
                 ));
             }
@@ -416,7 +413,7 @@ impl Stream {
         let block = geometry.block;
         if grain == 0 || !grain.is_multiple_of(block.into()) {
             return Err(format!(
-                "places {grain} bytes apart are no multiples of the target's block of {block} bytes"
+                "places {grain} bytes apart are not multiples of the target's block of {block} bytes"
             ));
         }
         let region = self.pattern.region().resolve(geometry.capacity, block)?;
@@ -430,7 +427,7 @@ impl Stream {
 
     fn check_stamps(&self, geometry: &Geometry) -> Result<(), String> {
         if !geometry.keeps_stamps() {
-            return Err("stamped data would not be there to be read: this target keeps nothing".into());
+            return Err("stamped data could not be read back: this target keeps nothing".into());
         }
         if !geometry.block.is_multiple_of(SECTOR as u32) {
             return Err(format!(
@@ -538,9 +535,9 @@ mod tests {
             assert!(error.contains(word) && error.contains("\"reads\""), "{error}");
         };
         case(&|w| w.until = Until::default(), "never ends");
-        case(&|w| w.streams[0].size = Size::fixed(512), "no multiple");
+        case(&|w| w.streams[0].size = Size::fixed(512), "not a multiple");
         case(&|w| w.streams[0].size = Size::fixed(12288), "do not divide");
-        case(&|w| w.streams[0].op = Mix::Only(Op::Write), "only be read");
+        case(&|w| w.streams[0].op = Mix::Only(Op::Write), "read-only");
         case(&|w| w.streams[0].arrival = Arrival::Closed { depth: 0 }, "at least 1");
         case(&|w| w.streams[0].arrival = Arrival::Closed { depth: 5000 }, "in flight");
         case(&|w| w.lanes = 0, "lane");
@@ -551,16 +548,16 @@ mod tests {
         case(&|w| w.streams[0].pattern = AccessPattern::Random("0..2GiB".parse().unwrap()), "beyond");
         case(&|w| w.streams[0].pattern = AccessPattern::Sequential("0..2k".parse().unwrap()), "empty");
         let whole = Region::WHOLE;
-        case(&|w| w.streams[0].pattern = AccessPattern::Strided { region: whole, step: 0 }, "no multiples");
+        case(&|w| w.streams[0].pattern = AccessPattern::Strided { region: whole, step: 0 }, "not multiples");
         case(
             &|w| w.streams[0].pattern = AccessPattern::Strided { region: whole, step: 6144 },
-            "no multiples",
+            "not multiples",
         );
         case(
             &|w| w.streams[0].pattern = AccessPattern::RandomAligned { region: whole, align: 4096 },
             "cross the files",
         );
-        case(&|w| w.window = Some(0), "no width");
+        case(&|w| w.window = Some(0), "not a width");
         case(&|w| w.streams.clear(), "rest needs");
         let rests = |w: &mut Workload| {
             (w.streams, w.until) = (Vec::new(), Until::elapsed(Nanos(1)));

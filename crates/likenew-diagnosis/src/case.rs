@@ -4,8 +4,10 @@ use likenew_core::facts::{Drive, DriveDelta, DriveKind, Facts, Layer, LayerKind}
 
 use super::{Indicator, Measured, Measurements, Metric, Origin, Reference, Site};
 
-/// A random read that takes longer than this waits for an arm: the fastest disks turn 15000 times a minute, half a turn of which takes 2 ms
-/// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a millisecond.
+/// A random read that takes longer than this waits for a seek: the fastest disks turn 15000 times a minute, half a
+/// turn of which takes 2 ms
+/// (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency), and no flash that works takes a
+/// millisecond.
 pub const ARM_NS: f64 = 2.5e6;
 
 /// Measurements, facts and references of one target.
@@ -17,11 +19,12 @@ pub struct Case<'a> {
     pub facts: Option<&'a Facts>,
     /// What changed meanwhile at the drive below, if there is just one.
     pub delta: Option<&'a DriveDelta>,
-    /// What figures are held against.
+    /// What metrics are compared with.
     pub references: &'a [Reference],
-    /// What its shapes are like where it is as it should be, by its twin or its first run; empty where nobody knows.
+    /// What its indicators are like where it is as it should be, by a simulated new one or its first run; empty
+    /// where nobody knows.
     pub normal: &'a [(Indicator, f64)],
-    /// What a cure would be applied to; absent where nobody asks for one.
+    /// What fixes would be applied to; absent where nobody asks for one.
     pub site: Option<Site<'a>>,
 }
 
@@ -34,7 +37,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A figure over its most telling reference. A drive that was slow already when it was checked first is held against who says so.
+    /// A metric over its most telling reference. A drive that was slow already when it was checked first is
+    /// compared with who says so.
     pub fn shortfall(&self, metric: Metric) -> Option<(Measured, Reference)> {
         let measured = self.measurements.metric(metric)?;
         let of = |is_first: bool| {
@@ -56,7 +60,8 @@ impl<'a> Case<'a> {
         Some((measured.divide_by(Measured::with_interval(best.value, 0.0)).with_scatter(deviation), *best))
     }
 
-    /// A shape over what is usual for such a drive: above 1 it is worse. A share, which may be 0 where all is well, is what it is beyond the usual.
+    /// An indicator over what is usual for such a drive: above 1 it is worse. A share, which may be 0 where all is
+    /// well, is what it is beyond the usual.
     pub fn beyond_normal(&self, indicator: Indicator) -> Option<Measured> {
         let measurement = indicator.value_in(self.measurements)?;
         let normal = self
@@ -71,12 +76,12 @@ impl<'a> Case<'a> {
         (beyond > 0.0).then(|| measurement.scale_by(beyond / measurement.value))
     }
 
-    /// Whether a figure is below its reference, with the share that it reaches; unknown without one.
+    /// Whether a metric is below its reference, with the share that it reaches; unknown without one.
     pub fn is_below(&self, metric: Metric) -> Option<Measured> {
         self.shortfall(metric).map(|(share, _)| share)
     }
 
-    /// The fastest reads in order over what the link carries.
+    /// The fastest sequential reads over what the link carries.
     pub fn fastest_over_link(&self) -> Option<Measured> {
         let link = |of: &&Reference| of.metric == Metric::SequentialRead && of.origin == Origin::Link;
         let link = self.references.iter().find(link)?.value;

@@ -1,6 +1,6 @@
 //! The contract of a cause.
 
-use likenew_core::feasibility::ActionKind;
+use likenew_core::answer::Action;
 
 use super::{Case, LogOdds, Symptom};
 
@@ -15,42 +15,14 @@ pub enum Kind {
     NotTheDrive,
 }
 
-/// What a cure may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Risk {
-    /// Nothing can be lost.
-    None,
-    /// Nothing is lost as long as the power stays on and commands are typed as they stand.
-    Low,
-    /// Data can be lost: only with a backup.
-    Data,
-}
-
-/// What helps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fix {
-    /// What to do, as an instruction without a full stop.
-    pub description: String,
-    /// The command that does it, as typed; it is printed, never run.
-    pub command: Option<String>,
-    /// The command that takes it back, where there is one.
-    pub undo: Option<String>,
-    /// What may be lost.
-    pub risk: Risk,
-    /// What it takes: time, bytes written, money.
-    pub cost: &'static str,
-    /// How to see that it helped, as an instruction without a full stop.
-    pub check: &'static str,
-    /// The step of `likenew recondition` that it is, if it is one.
-    pub action: Option<ActionKind>,
-}
-
 /// What a cause is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CauseDescriptor {
     /// Its name in JSON: `no_trim`.
     pub name: &'static str,
-    /// Why it is slow, as a clause after "because".
+    /// What it is, as a noun phrase: `thermal throttling`.
+    pub title: &'static str,
+    /// Why the drive is slow, as a clause without a full stop.
     pub summary: &'static str,
     /// What kind of reason it is.
     pub kind: Kind,
@@ -71,5 +43,10 @@ pub trait Cause: Sync {
     fn score(&self, case: &Case<'_>) -> LogOdds;
 
     /// What helps, the gentlest first.
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix>;
+    fn actions(&self, case: &Case<'_>) -> Vec<Action>;
+
+    /// The cause as it is at work here: a clause without a full stop.
+    fn statement(&self, _case: &Case<'_>) -> String {
+        self.descriptor().summary.to_owned()
+    }
 }

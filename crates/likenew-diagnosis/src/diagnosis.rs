@@ -1,10 +1,12 @@
 //! Which causes explain what was measured, and what is left unexplained.
 
+use likenew_core::answer::Action;
 use likenew_core::drive;
 
-use super::steps::obstacles;
+use super::steps::blocked_steps;
 use super::{
-    ALL, Case, Cause, CauseDescriptor, EvidenceItem, Fix, Kind, LogOdds, MissingEvidence, Symptom, symptoms,
+    ALL, BlockedStep, Case, Cause, CauseDescriptor, EvidenceItem, Kind, LogOdds, MissingEvidence, Symptom,
+    symptoms,
 };
 
 /// A cause is named from this probability on.
@@ -13,7 +15,7 @@ const SURE: f64 = 0.9;
 const POSSIBLE: f64 = 0.1;
 /// Rivals that are named at most, and ways to decide between them.
 const RIVALS_MAX: usize = 3;
-/// A clue that says less than this is not repeated.
+/// A piece of evidence that says less than this is not repeated.
 const BITS_SHOWN_MIN: f64 = 0.5;
 
 /// What it comes to.
@@ -49,9 +51,11 @@ pub struct FoundCause {
     /// What would say more.
     pub missing_evidence: Vec<MissingEvidence>,
     /// What helps, the gentlest first.
-    pub fixes: Vec<Fix>,
-    /// What would help, and why the state of the drive forbids it now: sentences without a full stop.
-    pub obstacles: Vec<String>,
+    pub actions: Vec<Action>,
+    /// What would help and the state of the drive forbids now.
+    pub blocked: Vec<BlockedStep>,
+    /// The cause as it is at work here: a clause without a full stop.
+    pub statement: String,
 }
 
 impl FoundCause {
@@ -87,7 +91,7 @@ pub struct Diagnosis {
     pub open: Vec<OpenSymptom>,
 }
 
-/// A cause on its scales.
+/// A cause with its evidence.
 struct ScoredCause {
     cause: &'static dyn Cause,
     log_odds: LogOdds,
@@ -118,25 +122,27 @@ impl ScoredCause {
             evidence_for: text(evidence_for),
             evidence_against: text(against),
             missing_evidence: self.log_odds.missing_evidence(case.site.as_ref()),
-            obstacles: obstacles(case, self.cause.descriptor().name),
-            fixes: fixes(case, self.cause),
+            blocked: blocked_steps(case, self.cause.descriptor().name),
+            actions: actions(case, self.cause),
+            statement: self.cause.statement(case),
         }
     }
 }
 
-/// What helps against a cause on the target of a case, the gentlest first. Advice stays where its command belongs to another kind of
-/// target, or to a name that nobody knows.
-pub fn fixes(case: &Case<'_>, cause: &dyn Cause) -> Vec<Fix> {
-    let mut fixes = cause.fixes(case);
+/// What helps against a cause on the target of a case, the gentlest first. Advice loses its command where that
+/// belongs
+/// to another kind of target, or names something unknown.
+pub fn actions(case: &Case<'_>, cause: &dyn Cause) -> Vec<Action> {
+    let mut actions = cause.actions(case);
     let is_simulated = case.site.is_some_and(|site| site.kind == drive::Kind::Simulated);
     let belongs = |command: &str| {
         let is_own = command.starts_with("likenew ");
         (is_own || !is_simulated) && PLACEHOLDERS.iter().all(|word| !command.contains(word))
     };
-    for fix in fixes.iter_mut().filter(|fix| !fix.command.as_deref().is_none_or(belongs)) {
-        (fix.command, fix.undo) = (None, None);
+    for action in actions.iter_mut().filter(|action| !action.command.as_deref().is_none_or(belongs)) {
+        (action.command, action.undo) = (None, None);
     }
-    fixes
+    actions
 }
 
 /// What would say more of a cause on the target of a case, what says most first.
@@ -147,7 +153,8 @@ pub fn hints(case: &Case<'_>, cause: &dyn Cause) -> Vec<MissingEvidence> {
 /// What stands for a name that is not known.
 const PLACEHOLDERS: [&str; 3] = ["/dev/DRIVE", "MOUNT_POINT", " NAME"];
 
-/// What every clue of every cause came to on a case, whether the cause is named or not: what weights are fitted to.
+/// What every piece of evidence of every cause came to on a case, whether the cause is named or not: what weights
+/// are fitted to.
 pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
     let of = |cause: &&'static dyn Cause| {
         let name = cause.descriptor().name;
@@ -158,8 +165,10 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
 
 /// Weighs every cause against all others.
 ///
-/// Causes do not exclude each other: each that is likely enough by its own evidence, and brings about something that was measured, is named. What no
-/// such cause explains has one explanation among those that can bring it about, or one that nobody thought of, which counts as
+/// Causes do not exclude each other: each that is likely enough by its own evidence, and brings about something
+/// that was measured, is named. What no
+/// such cause explains has one explanation among those that can bring it about, or one that nobody thought of,
+/// which counts as
 /// even odds.
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let all: Vec<ScoredCause> =
@@ -208,8 +217,10 @@ fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Op
     missing_evidence.sort_by(|one, other| other.bits.total_cmp(&one.bits));
     let mut known = Vec::new();
     missing_evidence.retain(|one| {
-        !known.contains(&one.method) && {
-            known.push(one.method.clone());
+        // Two hints by one command are one action.
+        let key = one.action.command.as_deref().unwrap_or(&one.action.why).to_owned();
+        !known.contains(&key) && {
+            known.push(key);
             true
         }
     });

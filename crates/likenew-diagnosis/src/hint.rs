@@ -1,16 +1,22 @@
 //! What would tell more of a drive, and whether that can be done where it is advised.
 
+use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
 use likenew_core::feasibility::ActionKind;
+use likenew_core::shell::shell_quote;
 
-use crate::causes::shell_quote;
 use crate::{Possibility, Site};
+
+/// Where measuring what TRIM gains is limited to this much address space: more takes long on a large drive.
+const TRIM_SPACE: u64 = 1 << 30;
 
 /// What would show something that nobody knows yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// An instruction without a full stop; empty where nothing can be done.
-    fact: &'static str,
+    /// Stable name of the action that it becomes.
+    id: &'static str,
+    /// An imperative without a full stop; empty where nothing can be done.
+    why: &'static str,
     /// The command that does it, with `{}` for the target.
     command: Option<&'static str>,
     needs: Needs,
@@ -26,59 +32,85 @@ enum Needs {
     Root,
     /// Writing to it.
     Writing,
-    /// Telling it what is free.
+    /// Sending it TRIM.
     Trim,
 }
 
-impl From<&'static str> for Hint {
-    /// Something that can be done everywhere.
-    fn from(fact: &'static str) -> Self {
-        Self { fact, command: None, needs: Needs::Nothing }
-    }
-}
-
 impl Hint {
+    /// Nothing would show it.
+    pub const NONE: Self = Self { id: "", why: "", command: None, needs: Needs::Nothing };
+
+    /// Something that the next check is told.
+    pub(crate) const fn here(why: &'static str) -> Self {
+        Self { id: "give_rated", why, command: None, needs: Needs::Nothing }
+    }
+
+    /// Something that a thorough check measures with reads alone.
+    pub(crate) const fn thorough(why: &'static str) -> Self {
+        Self {
+            id: "check_thorough",
+            why,
+            command: Some("likenew check {} --thorough"),
+            needs: Needs::Nothing,
+        }
+    }
+
+    /// Something that a thorough check measures with writes.
+    pub(crate) const fn thorough_writing(why: &'static str) -> Self {
+        Self { needs: Needs::Writing, ..Self::thorough(why) }
+    }
+
     /// Something that the machine of a real drive can be asked.
-    pub(crate) const fn of_machine(fact: &'static str) -> Self {
-        Self { fact, command: None, needs: Needs::Machine }
+    pub(crate) const fn machine(why: &'static str) -> Self {
+        Self { id: "ask_machine", why, command: None, needs: Needs::Machine }
     }
 
     /// A fact that the machine tells.
-    pub(crate) const fn of_facts(fact: &'static str) -> Self {
-        Self::of_machine(fact).with_command("likenew facts {}")
+    pub(crate) const fn facts(why: &'static str) -> Self {
+        Self { id: "facts", command: Some("likenew facts {}"), ..Self::machine(why) }
     }
 
     /// A fact that the machine tells root alone.
-    pub(crate) const fn of_root(fact: &'static str) -> Self {
-        Self { fact, command: Some("sudo likenew facts {}"), needs: Needs::Root }
+    pub(crate) const fn root(why: &'static str) -> Self {
+        Self { id: "check_as_root", why, command: Some("sudo likenew check {}"), needs: Needs::Root }
     }
 
-    /// Something that takes writes.
-    pub(crate) const fn of_writing(fact: &'static str) -> Self {
-        Self { fact, command: None, needs: Needs::Writing }
+    /// What the kernel counts of others' I/O.
+    pub(crate) const fn watch(why: &'static str) -> Self {
+        Self { id: "watch", command: Some("likenew watch"), ..Self::machine(why) }
+    }
+
+    /// What data of different kinds gets.
+    pub(crate) const fn data(why: &'static str) -> Self {
+        Self { id: "data", why, command: Some("likenew data {}"), needs: Needs::Writing }
+    }
+
+    /// What a map of the whole surface shows.
+    pub(crate) const fn surface(why: &'static str) -> Self {
+        Self { id: "surface", why, command: Some("likenew surface {}"), needs: Needs::Nothing }
     }
 
     /// Something that takes TRIM.
-    pub(crate) const fn of_trim(fact: &'static str) -> Self {
-        Self { fact, command: Some("likenew trim {}"), needs: Needs::Trim }
+    pub(crate) const fn trim(why: &'static str) -> Self {
+        Self { id: "trim", why, command: Some("likenew trim {}"), needs: Needs::Trim }
     }
 
-    /// The same by a command, with `{}` for the target.
-    pub(crate) const fn with_command(self, command: &'static str) -> Self {
-        Self { command: Some(command), ..self }
-    }
-
-    /// In words, with the command for this target; nothing where it can not be done there, by what the cures of the target ask, too.
-    pub(crate) fn text(self, site: Option<&Site<'_>>) -> Option<String> {
-        if self.fact.is_empty() || !site.is_none_or(|site| self.is_possible(site)) {
+    /// The action for this target; none where it is not possible there.
+    pub(crate) fn action(self, site: Option<&Site<'_>>) -> Option<Action> {
+        if self.why.is_empty() || !site.is_none_or(|site| self.is_possible(site)) {
             return None;
         }
-        let target = site.map(|site| shell_quote(site.target));
-        Some(match (self.command, target) {
-            (Some(command), Some(target)) => format!("{}: {}", self.fact, command.replace("{}", &target)),
-            (Some(command), None) => format!("{}: {}", self.fact, command.replace(" {}", "")),
-            (None, _) => self.fact.to_owned(),
-        })
+        let action = Action::new(self.id, self.why);
+        let (Some(command), Some(site)) = (self.command, site) else { return Some(action) };
+        let command = command.replace("{}", &shell_quote(site.target));
+        // Of a folder 1 GiB is what it takes by itself.
+        let is_large =
+            site.kind == Kind::Simulated && site.used_bytes + site.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
+        Some(action.command(if self.needs == Needs::Trim && is_large {
+            format!("{command} --space 1GiB")
+        } else {
+            command
+        }))
     }
 
     fn is_possible(self, site: &Site<'_>) -> bool {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Measured, Measurements};
 
-/// A number that a healthy drive of another design may have as well, so that it is held against what is usual for this one. Greater is
+/// A number that a healthy drive of another design may have as well, so that it is compared with the normal range
+/// of this one. Greater is
 /// worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,10 +1,11 @@
-//! From what was measured and what the system knows to why a drive is slow: causes, each weighed by what speaks for it and against it,
-//! and what cures them.
+//! From what was measured and what the system knows to why a drive is slow: causes, each scored by the evidence for
+//! and
+//! against it, and what fixes them.
 //!
-//! This room measures nothing and applies nothing. It gets a [`Case`] and answers with a [`Diagnosis`]; the same case gives the same
-//! answer. A cause is one file pair in `causes/`: what it looks like, what confirms it, what rules it out, and its cure with risk
-//! and cost. None is named without evidence of its own, and where none is likely enough, the answer is that it is undecided, with what
-//! would decide it.
+//! This room measures nothing and applies nothing. It gets a [`Case`] and answers with a [`Diagnosis`]; the same case
+//! gives the same answer. A cause is one file pair in `causes/`: what it looks like, what confirms it, what rules it
+//! out, and what fixes it. None is named without evidence of its own, and where none is likely enough, the answer is
+//! undecided, with what would decide it. All sentences stand in `wording.rs`.
 
 mod case;
 mod cause;
@@ -22,11 +23,12 @@ mod site;
 mod steps;
 mod symptom;
 mod weights;
+mod wording;
 
 pub use case::{ARM_NS, Case};
-pub use cause::{Cause, CauseDescriptor, Fix, Kind, Risk};
+pub use cause::{Cause, CauseDescriptor, Kind};
 pub use causes::{ALL, by_name};
-pub use diagnosis::{Diagnosis, FoundCause, OpenSymptom, Overall, diagnose, evidence, fixes, hints};
+pub use diagnosis::{Diagnosis, FoundCause, OpenSymptom, Overall, actions, diagnose, evidence, hints};
 pub use evidence_item::{EvidenceItem, MissingEvidence};
 pub use hint::Hint;
 pub use indicator::Indicator;
@@ -36,6 +38,7 @@ pub use measurements::{Measurements, WriteCliff};
 pub use metric::Metric;
 pub use reference::{Origin, Reference};
 pub use site::{Possibility, Site};
-pub use steps::causes_fixed_by;
+pub use steps::{BlockedStep, HelpingStep, causes_fixed_by, helping_steps, step_action_id, step_kind};
 pub use symptom::{Symptom, symptoms};
 pub use weights::{Origin as WeightOrigin, PRIORS, WEIGHTS, Weight, prior};
+pub use wording::{ActionNotes, notes};

@@ -1,10 +1,12 @@
-//! The scales on which a cause is weighed.
+//! How likely a cause is, by the evidence for and against it.
 
 use super::weights::{Weight, prior};
 use super::{EvidenceItem, Hint, Measured, MissingEvidence, Site};
 
-/// What speaks for a cause and against it, in bits: log₂ of likelihood ratios, which add up as far as clues are independent given the
-/// cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian Statistics 2 (1985) 249–270). Clues that are not stand in one group of the table of
+/// What speaks for a cause and against it, in bits: log₂ of likelihood ratios, which add up as far as pieces of
+/// evidence are independent given the
+/// cause (I. J. Good, "Weight of evidence: a brief survey", Bayesian Statistics 2 (1985) 249–270). Clues that are
+/// not stand in one group of the table of
 /// weights and count once: the strongest for the cause, or where none is, the strongest against it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogOdds {
@@ -14,11 +16,12 @@ pub struct LogOdds {
     missing_evidence: Vec<(Hint, f64)>,
 }
 
-/// No single clue says more than this: whatever is seen, one in 250 drives has a reason for it that nobody thought of.
+/// No single piece of evidence says more than this: whatever is seen, one in 250 drives has a reason for it that
+/// nobody thought of.
 const BITS_MAX: f64 = 8.0;
 /// What facts alone come to at most: 89 %.
 const FACTS_MAX: f64 = 3.0;
-/// A clue that was measured speaks for its cause from here on.
+/// A piece of evidence that was measured speaks for its cause from here on.
 const MEASURED_LEAST: f64 = 0.5;
 
 fn chance(bits: f64) -> f64 {
@@ -31,18 +34,19 @@ impl LogOdds {
         Self { cause, prior_bits: prior(cause), evidence: Vec::new(), missing_evidence: Vec::new() }
     }
 
-    /// Weighs a measured number by the probability that it is above a threshold. `hint_text` says how it could be measured where it was not.
+    /// Weighs a measured number by the probability that it is above a threshold. `hint_text` says how it could be
+    /// measured where it was not.
     pub fn add_measured(
         &mut self,
         item: &'static str,
         measurement: Option<Measured>,
         threshold: f64,
         say: impl Fn(Measured) -> String,
-        method: impl Into<Hint>,
+        method: Hint,
     ) {
         match measurement {
             Some(measurement) => self.add(item, say(measurement), measurement.chance_above(threshold), true),
-            None => self.lack(item, method.into()),
+            None => self.lack(item, method),
         }
     }
 
@@ -52,32 +56,34 @@ impl LogOdds {
         item: &'static str,
         fact: Option<bool>,
         say: impl Fn(bool) -> String,
-        method: impl Into<Hint>,
+        method: Hint,
     ) {
         match fact {
             Some(holds) => self.add(item, say(holds), f64::from(u8::from(holds)), false),
-            None => self.lack(item, method.into()),
+            None => self.lack(item, method),
         }
     }
 
-    /// Weighs a count that went up while it was measured, or did not. One that did is a measurement, of what happened then; one that stood still may
+    /// Weighs a count that went up while it was measured, or did not. One that did is a measurement, of what
+    /// happened then; one that stood still may
     /// never move.
     pub fn add_count(
         &mut self,
         item: &'static str,
         went_up: Option<bool>,
         say: impl Fn(bool) -> String,
-        method: impl Into<Hint>,
+        method: Hint,
     ) {
         match went_up {
             Some(went_up) => self.add(item, say(went_up), f64::from(u8::from(went_up)), went_up),
-            None => self.lack(item, method.into()),
+            None => self.lack(item, method),
         }
     }
 
     fn add(&mut self, name: &'static str, sentence: String, chance: f64, is_measured: bool) {
         let weight = Weight::lookup(self.cause, name);
-        // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would outweigh the common one.
+        // The mean of the bits, not of the ratios: what may be either says little, where the rare reading would
+        // outweigh the common one.
         let bits = chance * weight.when_present + (1.0 - chance) * weight.when_absent;
         let mut item =
             EvidenceItem { name, sentence, chance, bits: bits.clamp(-BITS_MAX, BITS_MAX), is_measured };
@@ -113,10 +119,10 @@ impl LogOdds {
 
     /// What would say most if it were known, first; only what can be done on the target.
     pub fn missing_evidence(&self, site: Option<&Site<'_>>) -> Vec<MissingEvidence> {
-        let text =
-            |(hint, bits): &(Hint, f64)| Some(MissingEvidence { method: hint.text(site)?, bits: *bits });
+        let missing =
+            |(hint, bits): &(Hint, f64)| Some(MissingEvidence { action: hint.action(site)?, bits: *bits });
         let mut missing_evidence: Vec<MissingEvidence> =
-            self.missing_evidence.iter().filter_map(text).collect();
+            self.missing_evidence.iter().filter_map(missing).collect();
         missing_evidence.sort_by(|one, other| other.bits.total_cmp(&one.bits));
         missing_evidence
     }
@@ -131,8 +137,10 @@ impl LogOdds {
         self.evidence.iter().filter(|item| item.is_measured).map(|item| item.bits).sum()
     }
 
-    /// The sum, of which facts alone make no more than 89 %: that TRIM is not sent, or that a drive is hot, slows nothing down by itself. Something measured has to fit: a
-    /// clue of the cause that was measured, or a symptom that it `explains` where no such clue speaks against it.
+    /// The sum, of which facts alone make no more than 89 %: that TRIM is not sent, or that a drive is hot, slows
+    /// nothing down by itself. Something measured has to fit: a
+    /// piece of evidence of the cause that was measured, or a symptom that it `explains` where no such evidence
+    /// speaks against it.
     pub fn bits_at_work(&self, explains: bool) -> f64 {
         let measured = self.measured_bits();
         let fits = measured >= MEASURED_LEAST || (explains && measured >= 0.0);
@@ -159,7 +167,7 @@ mod tests {
         format!("it is {}", measurement.value)
     }
 
-    /// Bits of a clue that is there for certain.
+    /// Bits of a piece of evidence that is there for certain.
     fn when_present(cause: &'static str, item: &'static str) -> f64 {
         Weight::lookup(cause, item).when_present
     }
@@ -168,7 +176,7 @@ mod tests {
     fn bits_add_up_and_doubt_weakens_them() {
         let bits = |measurement: Measured| {
             let mut log_odds = LogOdds::for_cause("no_trim");
-            log_odds.add_measured("trim_helps", Some(measurement), 1.5, say, "measure it");
+            log_odds.add_measured("trim_helps", Some(measurement), 1.5, say, Hint::NONE);
             (log_odds.bits(), log_odds.chance())
         };
         let (prior, weight) = (prior("no_trim"), Weight::lookup("no_trim", "trim_helps"));
@@ -190,7 +198,7 @@ mod tests {
                 all.reverse();
             }
             for (item, holds) in all {
-                log_odds.add_fact(item, Some(holds), |_| item.to_owned(), "");
+                log_odds.add_fact(item, Some(holds), |_| item.to_owned(), Hint::NONE);
             }
             log_odds.bits() - prior("no_trim")
         };
@@ -210,8 +218,8 @@ mod tests {
             assert_eq!(of(false, true, first), sent.when_present);
         }
         let mut apart = LogOdds::for_cause("no_trim");
-        apart.add_fact("trim_blocked", Some(true), |_| String::new(), "");
-        apart.add_measured("trim_helps", Some(Measured::with_interval(2.0, 0.01)), 1.3, say, "");
+        apart.add_fact("trim_blocked", Some(true), |_| String::new(), Hint::NONE);
+        apart.add_measured("trim_helps", Some(Measured::with_interval(2.0, 0.01)), 1.3, say, Hint::NONE);
         let sum = blocked.when_present + when_present("no_trim", "trim_helps");
         assert!((apart.bits() - prior("no_trim") - sum).abs() < 0.01, "what is independent adds up");
     }
@@ -219,14 +227,14 @@ mod tests {
     #[test]
     fn what_is_not_known_weighs_nothing_and_is_asked_for() {
         let mut log_odds = LogOdds::for_cause("heat");
-        log_odds.add_fact("near_limit", None, |_| String::new(), "ask as root");
-        log_odds.add_measured("slower_when_warm", None, 1.0, say, "load it");
-        log_odds.add_fact("throttle_count", None, |_| String::new(), "");
+        log_odds.add_fact("near_limit", None, |_| String::new(), Hint::root("ask as root"));
+        log_odds.add_measured("slower_when_warm", None, 1.0, say, Hint::thorough("load it"));
+        log_odds.add_fact("throttle_count", None, |_| String::new(), Hint::NONE);
         assert_eq!((log_odds.bits(), log_odds.evidence().len()), (prior("heat"), 0));
         let method: Vec<String> = log_odds
             .missing_evidence(None)
             .into_iter()
-            .map(|missing_evidence| missing_evidence.method)
+            .map(|missing_evidence| missing_evidence.action.why)
             .collect();
         assert_eq!(method, ["load it", "ask as root"]);
     }
@@ -238,23 +246,23 @@ mod tests {
             let mut log_odds = LogOdds::for_cause(name);
             for weight in WEIGHTS.iter().filter(|weight| weight.cause == name) {
                 let holds = weight.when_present > weight.when_absent;
-                log_odds.add_fact(weight.evidence_id, Some(holds), |_| String::new(), "");
+                log_odds.add_fact(weight.evidence_id, Some(holds), |_| String::new(), Hint::NONE);
             }
             assert!(log_odds.chance_at_work(false) < 0.9, "{name}: {}", log_odds.chance_at_work(false));
         }
         let of = |writes_over_reads: f64, explains: bool| {
             let mut log_odds = LogOdds::for_cause("no_trim");
-            log_odds.add_fact("trim_sent", Some(false), |_| String::new(), "");
-            log_odds.add_fact("hard_disk", Some(false), |_| String::new(), "");
+            log_odds.add_fact("trim_sent", Some(false), |_| String::new(), Hint::NONE);
+            log_odds.add_fact("hard_disk", Some(false), |_| String::new(), Hint::NONE);
             let ratio = Measured::with_interval(writes_over_reads, 0.01);
-            log_odds.add_measured("writes_below_reads", Some(ratio), 0.7, say, "");
+            log_odds.add_measured("writes_below_reads", Some(ratio), 0.7, say, Hint::NONE);
             log_odds.chance_at_work(explains) > 0.9
         };
         assert!(of(0.3, false) && of(0.3, true), "it was measured");
         assert!(!of(1.0, false) && !of(1.0, true), "it was measured, and is not so");
         let throttled = |went_up| {
             let mut log_odds = LogOdds::for_cause("heat");
-            log_odds.add_count("throttle_count", Some(went_up), |_| String::new(), "");
+            log_odds.add_count("throttle_count", Some(went_up), |_| String::new(), Hint::NONE);
             log_odds.chance_at_work(false) > 0.9
         };
         assert!(throttled(true) && !throttled(false), "it throttled while it was measured");
@@ -264,9 +272,9 @@ mod tests {
     fn what_follows_from_something_else_adds_nothing() {
         let sum = |cause: &'static str, evidence: &[(&'static str, bool)]| {
             let mut log_odds = LogOdds::for_cause(cause);
-            evidence
-                .iter()
-                .for_each(|(item, holds)| log_odds.add_fact(item, Some(*holds), |_| String::new(), ""));
+            evidence.iter().for_each(|(item, holds)| {
+                log_odds.add_fact(item, Some(*holds), |_| String::new(), Hint::NONE)
+            });
             log_odds.bits() - prior(cause)
         };
         let weight = |cause: &'static str, item| Weight::lookup(cause, item);

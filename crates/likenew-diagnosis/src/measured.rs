@@ -26,7 +26,7 @@ impl Measured {
     pub fn new(value: f64, low: f64, high: f64) -> Self {
         assert!(
             0.0 < low && low <= value && value <= high,
-            "{low} .. {value} .. {high} is no range of a sign"
+            "{low} .. {value} .. {high} is no interval of a measurement"
         );
         Self { value, low, high }
     }
@@ -40,7 +40,8 @@ impl Measured {
         Self::new(value, value * (1.0 - share), value * (1.0 + share))
     }
 
-    /// This over another one. Both are taken to be independent and their logarithms to be normal, so that the widths add up as squares.
+    /// This over another one. Both are taken to be independent and their logarithms to be normal, so that the
+    /// widths add up as squares.
     #[must_use]
     pub fn divide_by(self, other: Self) -> Self {
         let half = HALF_WIDTH * self.deviation().hypot(other.deviation());
@@ -57,7 +58,8 @@ impl Measured {
         Self::new(self.value * factor, self.low * factor, self.high * factor)
     }
 
-    /// The same, where the truth is another one each time it is measured: by this standard deviation of its logarithm.
+    /// The same, where the truth is another one each time it is measured: by this standard deviation of its
+    /// logarithm.
     #[must_use]
     pub fn with_scatter(self, deviation: f64) -> Self {
         let half = HALF_WIDTH * self.deviation().hypot(deviation);

@@ -1,4 +1,4 @@
-//! What a figure is held against.
+//! What a metric is compared with.
 
 use super::Metric;
 
@@ -7,28 +7,18 @@ use super::Metric;
 pub enum Origin {
     /// The same drive, when it was measured first.
     Baseline,
-    /// The simulated twin of this model, asked the same.
+    /// The same simulated drive, new, asked the same.
     Simulated,
-    /// What its maker promises.
+    /// What its data sheet says.
     Advertised,
-    /// A simulated drive of the model that a real drive says it is, asked the same: a model of a model, so it speaks only where its maker is silent.
+    /// A simulated drive of the model that a real drive says it is, asked the same: a model of a model, so it
+    /// speaks only where its data sheet is silent.
     SimulatedModel,
     /// What the link carries: nothing can be faster, and few things are as fast.
     Link,
 }
 
 impl Origin {
-    /// Whose figure it is, in words that follow "of".
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Baseline => "what this drive did at first",
-            Self::Simulated => "what its simulated twin does when new",
-            Self::Advertised => "what its maker promises",
-            Self::SimulatedModel => "what a simulated drive of its model does when new",
-            Self::Link => "what its link carries",
-        }
-    }
-
     /// In one word, in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,8 +30,10 @@ impl Origin {
         }
     }
 
-    /// The share of such a reference that is still as it should be: makers print what the best conditions give, a link carries more than
-    /// any drive moves, and a twin is a model. That of a real drive knows neither its firmware nor which part of a disk a folder lies in, where the
+    /// The share of such a reference that is still as it should be: makers print what the best conditions give, a
+    /// link carries more than
+    /// any drive moves, and a simulated drive is a model. That of a real drive knows neither its firmware nor which
+    /// part of a disk a folder lies in, where the
     /// outer tracks hold twice as much as the inner ones.
     pub fn share_least(self) -> f64 {
         match self {
@@ -54,16 +46,17 @@ impl Origin {
     }
 }
 
-/// A figure as it should be.
+/// A metric as it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
-    /// Which figure.
+    /// Which metric.
     pub metric: Metric,
     /// Whose it is.
     pub origin: Origin,
-    /// In the unit of the figure.
+    /// In the unit of the metric.
     pub value: f64,
-    /// By how much the figure differs from one check to the next though nothing has changed: standard deviation of its logarithm. 0 where
-    /// what it is held against was not measured, or comes out the same each time.
+    /// By how much the metric differs from one check to the next though nothing has changed: standard deviation of
+    /// its logarithm. 0 where
+    /// what it is compared with was not measured, or comes out the same each time.
     pub repeatability: f64,
 }

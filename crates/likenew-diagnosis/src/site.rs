@@ -1,13 +1,16 @@
-//! What a cure is applied to, and which steps are possible there: one answer for whoever advises a step and for whoever takes it.
+//! What fixes are applied to, and which steps are possible there: one answer for whoever advises a step and for
+//! whoever takes it.
 
 use likenew_core::drive::Kind;
 use likenew_core::facts::{DriveKind, Fact, Facts};
 use likenew_core::feasibility::{ActionKind, Feasibility};
 
-/// Less than this is free for no good, in bytes.
+use crate::wording::obstacle;
+
+/// Overwriting less free space than this, in bytes, gains nothing (assumed).
 const FREE_LEAST: u64 = 64 << 20;
 
-/// What a cure is applied to.
+/// What fixes are applied to.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     /// As its owner names it.
@@ -18,7 +21,8 @@ pub struct Site<'a> {
     pub trims: bool,
     /// Whether it may be written.
     pub writable: bool,
-    /// Bytes on which no file of the owner lies; of a folder, what our own files may take. Absent where nobody knows, and where it
+    /// Bytes on which no file of the owner lies; of a folder, what our own files may take. Absent where nobody
+    /// knows, and where it
     /// is nothing.
     pub free_bytes: Option<u64>,
     /// Bytes that may hold files of the owner, of what is no folder.
@@ -34,9 +38,9 @@ pub struct Site<'a> {
 pub enum Possibility {
     /// It is.
     Yes,
-    /// Once its owner has agreed, and how: a sentence without a full stop.
+    /// Once its owner has agreed, and how: a clause without a full stop.
     WithConsent(String),
-    /// Not here, and why: a sentence without a full stop that says what would help, where something would.
+    /// Not here, and why: a clause without a full stop that says what would help, where something would.
     No(String),
 }
 
@@ -51,7 +55,8 @@ impl Possibility {
 }
 
 impl Site<'_> {
-    /// Whether a step is possible here: by what it is, by what is free, by every layer on the way of TRIM, and by the state of the drive.
+    /// Whether a step is possible here: by what it is, by what is free, by every layer on the way of TRIM, and by
+    /// the state of the drive.
     pub fn possibility(&self, action: ActionKind) -> Possibility {
         let by_itself = match action {
             ActionKind::Fstrim => self.fstrim_command().map(Possibility::No),
@@ -60,22 +65,21 @@ impl Site<'_> {
             ActionKind::OverwriteFree => self.overwrites_free().map(Possibility::No),
             ActionKind::Discard => match self.whole_drive() {
                 Some(Possibility::No(reason)) => Some(Possibility::No(reason)),
-                // What may not be written yet can not be asked whether TRIM would be sent; whether it knows TRIM it says.
+                // What may not be written yet cannot be asked whether TRIM would be sent; whether it knows TRIM it
+                // says.
                 _ if (!self.trims && self.writable) || self.knows_trim() == Some(false) => {
-                    Some(Possibility::No("it takes no TRIM: overwrite-all is the way".into()))
+                    Some(Possibility::No(obstacle::IGNORES_TRIM_OVERWRITE.into()))
                 }
                 other => other,
             },
             ActionKind::Overwrite => self.whole_drive(),
             ActionKind::NvmeFormat => match self.kind {
-                Kind::Simulated => Some(Possibility::No("a simulated drive has no such command".into())),
-                _ if self.is_nvme() == Some(false) => {
-                    Some(Possibility::No("only NVMe drives have such a command".into()))
-                }
+                Kind::Simulated => Some(Possibility::No(obstacle::NOT_SIMULATED.into())),
+                _ if self.is_nvme() == Some(false) => Some(Possibility::No(obstacle::NOT_NVME.into())),
                 _ => self.whole_drive(),
             },
             ActionKind::NvmeSanitize | ActionKind::AtaSecureErase | ActionKind::AtaSanitize => {
-                Some(Possibility::No("that is never done here, only written down".into()))
+                Some(Possibility::No(obstacle::NEVER_DONE.into()))
             }
         };
         let by_state = || Some(Possibility::No(self.feasibility?.objection_to(action)?.reason.clone()));
@@ -104,69 +108,64 @@ impl Site<'_> {
 
     fn fstrim_command(&self) -> Option<String> {
         match self.kind {
-            Kind::Folder => self.facts.and_then(Facts::trim_blocked_by).map(|layer| {
-                let (name, kind) = (&layer.name, layer.kind.words());
-                format!("{name} ({kind}) lets no TRIM pass: likenew trim says what would")
-            }),
-            Kind::Simulated if !self.trims => Some("no TRIM can be sent to it".into()),
-            Kind::Simulated if self.free_bytes.is_none() => Some("none of it is free".into()),
+            Kind::Folder => self
+                .facts
+                .and_then(Facts::trim_blocked_by)
+                .map(|layer| obstacle::blocked_by(&layer.name, layer.kind.words())),
+            Kind::Simulated if !self.trims => Some(obstacle::IGNORES_TRIM.into()),
+            Kind::Simulated if self.free_bytes.is_none() => Some(obstacle::NOTHING_FREE.into()),
             Kind::Simulated => None,
-            Kind::File | Kind::Device | Kind::Nop => Some(FREE_IS_NOT_KNOWN.into()),
+            Kind::Device => Some(obstacle::FREE_UNKNOWN.into()),
+            Kind::File => Some(obstacle::FREE_UNKNOWN_OF_FILE.into()),
+            Kind::Nop => Some(obstacle::NOTHING_THERE.into()),
         }
     }
 
     fn discards_unused(&self) -> Option<String> {
         match self.kind {
             Kind::Folder => match &self.feasibility?.unused_bytes {
-                Fact::Value { value: 0, .. } => Some("partitions cover all of the disk".into()),
+                Fact::Value { value: 0, .. } => Some(obstacle::ALL_PARTITIONED.into()),
                 Fact::Unknown { reason, .. } => Some(reason.clone()),
                 Fact::Value { .. } | Fact::NotQueried => None,
             },
-            Kind::Simulated => Some("it has no partitions".into()),
-            Kind::Device => {
-                Some("it is seen in writes whether it helps: give a folder on one of its partitions".into())
-            }
-            Kind::File => Some("a file has no partitions: give a folder on the drive".into()),
-            Kind::Nop => Some("there is nothing".into()),
+            Kind::Simulated => Some(obstacle::NO_PARTITIONS.into()),
+            Kind::Device => Some(obstacle::DEVICE_NEEDS_FOLDER.into()),
+            Kind::File => Some(obstacle::FILE_HAS_NO_PARTITIONS.into()),
+            Kind::Nop => Some(obstacle::NOTHING_THERE.into()),
         }
     }
 
     fn rewrites(&self) -> Option<String> {
         match self.kind {
             Kind::Folder | Kind::Device => None,
-            Kind::Simulated => (self.used_bytes == 0).then(|| "it holds nothing".into()),
-            Kind::File => Some("give the folder that it lies in".into()),
-            Kind::Nop => Some("there is nothing".into()),
+            Kind::Simulated => (self.used_bytes == 0).then(|| obstacle::EMPTY.into()),
+            Kind::File => Some(obstacle::FILE_NEEDS_FOLDER.into()),
+            Kind::Nop => Some(obstacle::NOTHING_THERE.into()),
         }
     }
 
     fn overwrites_free(&self) -> Option<String> {
-        if !self.writable {
-            return Some(FREE_IS_NOT_KNOWN.into());
-        }
-        match self.free_bytes {
-            None => Some(
-                "what is free on it is not known: give the folder where its file system is mounted".into(),
-            ),
-            Some(free) if free < FREE_LEAST => Some("hardly anything is free: delete something first".into()),
-            Some(_) => None,
-        }
+        let reason = match (self.kind, self.free_bytes) {
+            (Kind::Simulated, None) => obstacle::NOTHING_FREE,
+            (Kind::File, _) if !self.writable => obstacle::FREE_UNKNOWN_OF_FILE,
+            (Kind::File, None) => obstacle::FREE_UNKNOWN_OF_FILE,
+            _ if !self.writable => obstacle::FREE_UNKNOWN,
+            (_, None) => obstacle::FREE_UNKNOWN,
+            (_, Some(free)) if free < FREE_LEAST => obstacle::HARDLY_FREE,
+            (_, Some(_)) => return None,
+        };
+        Some(reason.into())
     }
 
     /// What stands against doing something to all of it.
     fn whole_drive(&self) -> Option<Possibility> {
         let no = |reason: &str| Some(Possibility::No(reason.to_owned()));
         match self.kind {
-            Kind::Folder => no("it takes the whole block device"),
-            Kind::File => no("a file is no drive: give the block device"),
-            Kind::Nop => no("there is nothing"),
-            Kind::Device if !self.writable => Some(Possibility::WithConsent(
-                "everything on it would be lost, and nobody has agreed to that: add --consent".into(),
-            )),
+            Kind::Folder => no(obstacle::FOLDER_IS_NO_DRIVE),
+            Kind::File => no(obstacle::FILE_IS_NO_DRIVE),
+            Kind::Nop => no(obstacle::NOTHING_THERE),
+            Kind::Device if !self.writable => Some(Possibility::WithConsent(obstacle::NEEDS_CONSENT.into())),
             Kind::Device | Kind::Simulated => None,
         }
     }
 }
-
-const FREE_IS_NOT_KNOWN: &str =
-    "which parts of it are free its file system knows: give the folder where that is mounted";

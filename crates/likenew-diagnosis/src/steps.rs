@@ -1,137 +1,142 @@
-//! The steps of `likenew recondition` as cures: what each helps against, and its command for one target.
+//! The steps of `likenew recondition` as actions: what each helps against, its command for one target, and why it is
+//! not possible there.
 
+use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
 use likenew_core::feasibility::ActionKind;
+use likenew_core::shell::shell_quote;
+use likenew_core::units::Nanos;
 
-use crate::causes::shell_quote;
-use crate::{Case, Fix, Possibility, Risk, Site};
+use crate::{Case, Metric, Possibility, Site, wording};
 
-/// A step, as cures name it.
+/// A step that overwrites ends once another pass changes nothing, so it takes two at least.
+const OVERWRITE_PASSES: u64 = 2;
+
+/// What a step helps against.
 struct FixStep {
-    action: ActionKind,
-    /// As typed after `--step`.
-    name: &'static str,
-    /// Causes that it helps against, by their names in JSON.
-    causes_fixed_by: &'static [&'static str],
-    /// What it does, as an instruction; what it destroys is a part of it.
-    description: &'static str,
-    cost: &'static str,
+    kind: ActionKind,
+    /// Names of causes.
+    causes: &'static [&'static str],
 }
 
 /// All of them, the gentlest first.
 const STEPS: [FixStep; 7] = [
-    FixStep {
-        action: ActionKind::Fstrim,
-        name: "trim",
-        causes_fixed_by: &["no_trim", "nearly_full"],
-        description: "run TRIM over all that is free, then leave the drive idle for ten minutes",
-        cost: "seconds; what was deleted can not be recovered any more",
-    },
-    FixStep {
-        action: ActionKind::DiscardFree,
-        name: "discard-unused",
-        causes_fixed_by: &["no_trim", "nearly_full"],
-        description: "run TRIM over what no partition covers; what may lie there is lost",
-        cost: "seconds",
-    },
-    FixStep {
-        action: ActionKind::Refresh,
-        name: "refresh",
-        causes_fixed_by: &["old_data"],
-        description: "rewrite what is read slowly, where it lies",
-        cost: "one write of each byte that is slow",
-    },
-    FixStep {
-        action: ActionKind::OverwriteFree,
-        name: "overwrite",
-        causes_fixed_by: &["no_trim"],
-        description: "write over what is free until another pass changes nothing",
-        cost: "some writes of all that is free; what was deleted can not be recovered any more",
-    },
-    FixStep {
-        action: ActionKind::Discard,
-        name: "discard",
-        causes_fixed_by: &["no_trim", "nearly_full", "old_data"],
-        description: "erase all of it by TRIM: everything on it is lost",
-        cost: "seconds, and restoring your data",
-    },
-    FixStep {
-        action: ActionKind::Overwrite,
-        name: "overwrite-all",
-        causes_fixed_by: &["no_trim", "old_data"],
-        description: "write over all of it until another pass changes nothing: everything on it is lost",
-        cost: "some writes of the whole drive, and restoring your data",
-    },
-    FixStep {
-        action: ActionKind::NvmeFormat,
-        name: "format",
-        causes_fixed_by: &["no_trim", "nearly_full", "old_data"],
-        description: "have the drive format itself: everything on it is lost",
-        cost: "minutes, and restoring your data",
-    },
+    FixStep { kind: ActionKind::Fstrim, causes: &["no_trim", "nearly_full"] },
+    FixStep { kind: ActionKind::DiscardFree, causes: &["no_trim", "nearly_full"] },
+    FixStep { kind: ActionKind::Refresh, causes: &["old_data"] },
+    FixStep { kind: ActionKind::OverwriteFree, causes: &["no_trim"] },
+    FixStep { kind: ActionKind::Discard, causes: &["no_trim", "nearly_full", "old_data"] },
+    FixStep { kind: ActionKind::Overwrite, causes: &["no_trim", "old_data"] },
+    FixStep { kind: ActionKind::NvmeFormat, causes: &["no_trim", "nearly_full", "old_data"] },
 ];
 
+/// A step that helps against a cause, on one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HelpingStep {
+    /// Which.
+    pub kind: ActionKind,
+    /// What it does, with its command for this target.
+    pub action: Action,
+    /// Whether it is possible there, and if not, why.
+    pub possibility: Possibility,
+}
+
+/// A step that would help and is not possible now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockedStep {
+    /// Which.
+    pub kind: ActionKind,
+    /// What it would do, as an imperative without a full stop.
+    pub why: &'static str,
+    /// Why it is not possible: a clause without a full stop.
+    pub reason: String,
+}
+
 /// The causes that a step helps against, by their names in JSON.
-pub fn causes_fixed_by(action: ActionKind) -> &'static [&'static str] {
-    STEPS.iter().find(|step| step.action == action).map_or(&[], |step| step.causes_fixed_by)
+pub fn causes_fixed_by(kind: ActionKind) -> &'static [&'static str] {
+    STEPS.iter().find(|step| step.kind == kind).map_or(&[], |step| step.causes)
 }
 
-impl FixStep {
-    fn fix(&self, site: &Site<'_>) -> Fix {
-        let target = shell_quote(site.target);
-        // What is done to a file system needs the rights of root.
-        let rights = match site.facts.and_then(|facts| facts.machine.root.get()) {
-            Some(false) if site.kind != Kind::Simulated && self.action != ActionKind::OverwriteFree => {
-                "sudo "
-            }
-            _ => "",
-        };
-        Fix {
-            description: self.description.to_owned(),
-            command: Some(format!("{rights}likenew recondition {target} --step {}", self.name)),
-            undo: None,
-            risk: if self.action.destroys() || self.action == ActionKind::DiscardFree {
-                Risk::Data
-            } else {
-                Risk::Low
-            },
-            cost: self.cost,
-            check: "likenew check again",
-            action: Some(self.action),
-        }
-    }
+/// The id of the action that a step of `likenew recondition` is; none of what is no such step.
+pub fn step_action_id(kind: ActionKind) -> Option<String> {
+    wording::step_name(kind).map(|name| format!("recondition_{}", name.replace('-', "_")))
 }
 
-/// The steps that help against a cause and are possible on this target, the gentlest first. What only its owner knows to be of no use is
-/// left to its owner, and what destroys is named where nothing gentler is possible: not where that only has to wait.
-pub(crate) fn steps(case: &Case<'_>, cause: &str) -> Vec<Fix> {
+/// The step that an action is, if it is one.
+pub fn step_kind(action: &Action) -> Option<ActionKind> {
+    ActionKind::ALL.into_iter().find(|kind| step_action_id(*kind).as_deref() == Some(&action.id))
+}
+
+/// Every step that helps against a cause, possible here or not, the gentlest first; none where nothing is known of
+/// the
+/// target.
+pub fn helping_steps(case: &Case<'_>, cause: &str) -> Vec<HelpingStep> {
     let Some(site) = &case.site else { return Vec::new() };
-    // What a device loses its owner has to agree to, which the command asks for.
-    let possible = helping_steps(site, cause)
-        .filter(|step| !matches!(site.possibility(step.action), Possibility::No(_)));
-    let (lossy, gentle): (Vec<&FixStep>, Vec<&FixStep>) = possible.partition(|step| step.action.destroys());
-    let waits = obstacles(case, cause);
-    let chosen = if gentle.is_empty() && waits.is_empty() { lossy } else { gentle };
-    chosen.into_iter().map(|step| step.fix(site)).collect()
+    let of = |kind| HelpingStep {
+        kind,
+        action: step_action(case, site, kind),
+        possibility: site.possibility(kind),
+    };
+    kinds(site, cause).map(of).collect()
 }
 
-/// The gentle steps that would help against a cause and are only forbidden by the state of the drive, each with why.
-pub(crate) fn obstacles(case: &Case<'_>, cause: &str) -> Vec<String> {
+/// The steps that help against a cause and are possible on this target, the gentlest first. What erases is named
+/// where
+/// nothing gentler is possible, and not where that only has to wait.
+pub(crate) fn steps(case: &Case<'_>, cause: &str) -> Vec<Action> {
+    // What a device loses its owner has to agree to, which the command asks for.
+    let possible =
+        helping_steps(case, cause).into_iter().filter(|step| !matches!(step.possibility, Possibility::No(_)));
+    let (lossy, gentle): (Vec<_>, Vec<_>) = possible.partition(|step| step.kind.destroys());
+    let chosen = if gentle.is_empty() && blocked_steps(case, cause).is_empty() { lossy } else { gentle };
+    chosen.into_iter().map(|step| step.action).collect()
+}
+
+/// The gentle steps that would help against a cause and that only the state of the drive forbids.
+pub(crate) fn blocked_steps(case: &Case<'_>, cause: &str) -> Vec<BlockedStep> {
     let Some(site) = &case.site else { return Vec::new() };
     let calm = Site { feasibility: None, ..*site };
-    let gentle = helping_steps(site, cause).filter(|step| !step.action.destroys());
-    let text = |step: &FixStep| match (calm.possibility(step.action), site.possibility(step.action)) {
-        (Possibility::Yes, Possibility::No(reason)) => Some(format!("{} ({reason})", step.description)),
+    let blocked = |kind: ActionKind| match (calm.possibility(kind), site.possibility(kind)) {
+        (Possibility::Yes, Possibility::No(reason)) => {
+            Some(BlockedStep { kind, why: wording::step_why(kind), reason })
+        }
         _ => None,
     };
-    gentle.filter_map(text).collect()
+    kinds(site, cause).filter(|kind| !kind.destroys()).filter_map(blocked).collect()
 }
 
-fn helping_steps<'a>(site: &'a Site<'_>, cause: &'a str) -> impl Iterator<Item = &'static FixStep> + 'a {
-    let helpful = STEPS.iter().filter(move |step| step.causes_fixed_by.contains(&cause));
-    helpful.filter(|step| match step.action {
+fn kinds<'a>(site: &'a Site<'_>, cause: &'a str) -> impl Iterator<Item = ActionKind> + 'a {
+    let helpful = STEPS.iter().filter(move |step| step.causes.contains(&cause)).map(|step| step.kind);
+    helpful.filter(|kind| match kind {
         ActionKind::DiscardFree => false,
         ActionKind::NvmeFormat => site.is_nvme() == Some(true),
         _ => true,
     })
+}
+
+fn step_action(case: &Case<'_>, site: &Site<'_>, kind: ActionKind) -> Action {
+    let name = wording::step_name(kind).expect("only steps of recondition are in the list");
+    let id = step_action_id(kind).expect("only steps of recondition are in the list");
+    // What is done to a file system needs root.
+    let rights = match site.facts.and_then(|facts| facts.machine.root.get()) {
+        Some(false) if site.kind != Kind::Simulated && kind != ActionKind::OverwriteFree => "sudo ",
+        _ => "",
+    };
+    let command = format!("{rights}likenew recondition {} --step {name}", shell_quote(site.target));
+    let action = Action::new(id, wording::step_why(kind)).command(command).loses(wording::step_loses(kind));
+    let bytes = match kind {
+        ActionKind::OverwriteFree => site.free_bytes,
+        ActionKind::Overwrite => {
+            Some(site.used_bytes + site.free_bytes.unwrap_or(0)).filter(|bytes| *bytes > 0)
+        }
+        _ => None,
+    };
+    let Some(bytes) = bytes.map(|bytes| bytes.saturating_mul(OVERWRITE_PASSES)) else { return action };
+    let rate = [Metric::SustainedWrite, Metric::SequentialWrite]
+        .into_iter()
+        .find_map(|metric| case.measurements.metric(metric));
+    match rate {
+        Some(rate) => action.bytes_written(bytes).time(Nanos::from_secs_f64(bytes as f64 / rate.value)),
+        None => action.bytes_written(bytes),
+    }
 }

@@ -5,11 +5,11 @@ use super::{Case, Indicator, Measured, Metric};
 /// Something that was measured and wants an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symptom {
-    /// A figure is below its reference.
+    /// A metric is below its reference.
     Below(Metric),
     /// What was just written is read faster than what was there.
     NewDataFaster,
-    /// Some places are read much slower than others.
+    /// Some regions are read much slower than others.
     SlowRegions,
     /// What is read again is read faster.
     RepeatReadFaster,
@@ -46,36 +46,12 @@ const STRIKING: f64 = 1.5;
 /// Share of the time that others may have.
 const BACKGROUND_SHARE_MAX: f64 = 0.05;
 const STALLED_SHARE_MIN: f64 = 0.05;
-/// Standard deviation over mean of the speed in windows of reads in order; a healthy drive's is a few percent.
+/// Standard deviation over mean of the speed in windows of sequential reads; a healthy drive's is a few percent.
 const UNEVEN: f64 = 0.25;
 /// A symptom has to be there with this probability.
 const SURE: f64 = 0.9;
 
-impl Symptom {
-    /// As the end of a sentence that begins with "it shows that".
-    pub fn words(self) -> String {
-        match self {
-            Self::Below(metric) => format!("{} are slow", metric.words()),
-            Self::NewDataFaster => "what was just written is read faster than what was there".into(),
-            Self::SlowRegions => "some places are read much slower than others".into(),
-            Self::RepeatReadFaster => "what is read a second time is read faster".into(),
-            Self::WriteCliff => "writes become slower after some bytes".into(),
-            Self::SlowsUnderLoad => "it becomes slower with time under load".into(),
-            Self::SlowOverWideSpan => "small reads take longer the farther they are spread".into(),
-            Self::SlowAfterIdle => "reads take longer after a pause".into(),
-            Self::SlowWhenAligned => "small writes are slowest where they should be fastest".into(),
-            Self::FlatAfterBurst => "after a burst its rate is flat, as no medium is".into(),
-            Self::BackgroundIo => "it is busy while nothing is asked of it".into(),
-            Self::Stalls => "it stops now and then".into(),
-            Self::Uneven => "reads in order go faster and slower from moment to moment".into(),
-            Self::Errors => "it refuses I/Os".into(),
-            Self::WrongData => "it brings back something else than what was written".into(),
-            Self::FasterThanLink => "it is faster than its link".into(),
-        }
-    }
-}
-
-/// Everything that wants an explanation, the figures first.
+/// Everything that wants an explanation, the metrics first.
 pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
     let measurements = case.measurements;
     let is = |measurement: Option<Measured>, threshold: f64| {

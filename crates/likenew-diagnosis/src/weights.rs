@@ -1,15 +1,17 @@
-//! How much each clue says of each cause: the one table of all weights, with where each comes from.
+//! How much each piece of evidence says of each cause: the one table of all weights, with where each comes from.
 //!
-//! A weight is log₂ of how many times as probable a clue is with the cause at work as without it: one where the clue is there, one where
-//! it is known not to be. `cargo xtask bench diagnosis --fit` fits the table on simulated drives of even seeds, with these values as its prior, and
+//! A weight is log₂ of how many times as probable a piece of evidence is with the cause at work as without it: one
+//! where the piece of evidence is there, one where
+//! it is known not to be. `cargo xtask bench diagnosis --fit` fits the table on simulated drives of even seeds,
+//! with these values as its prior, and
 //! reports on drives of odd seeds how much that gains.
 
-/// What one clue says of one cause.
+/// What one piece of evidence says of one cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight {
     /// The cause, by its name in JSON.
     pub cause: &'static str,
-    /// The clue.
+    /// The piece of evidence.
     pub evidence_id: &'static str,
     /// Bits where it is there.
     pub when_present: f64,
@@ -42,13 +44,13 @@ impl Weight {
         Self { group: Some(group), ..self }
     }
 
-    /// The weight of a clue.
+    /// The weight of a piece of evidence.
     ///
     /// # Panics
-    /// The table has no such clue: a mistake of ours.
+    /// The table has no such evidence: a mistake of ours.
     pub fn lookup(cause: &str, evidence_id: &str) -> Self {
         let found = WEIGHTS.iter().find(|weight| weight.cause == cause && weight.evidence_id == evidence_id);
-        *found.unwrap_or_else(|| panic!("the table of weights has no clue {evidence_id} of {cause}"))
+        *found.unwrap_or_else(|| panic!("the table of weights has no evidence {evidence_id} of {cause}"))
     }
 }
 
@@ -90,7 +92,7 @@ pub const PRIORS: &[(&str, f64)] = &[
     ("write_cache_off", -1.5),
 ];
 
-/// By cause, in the order in which clues are weighed.
+/// By cause, in the order in which pieces of evidence are scored.
 pub const WEIGHTS: &[Weight] = &[
     weight("background_io", "background_io", 5.0, -5.0),
     weight("background_io", "array_busy", -4.0, 0.0),

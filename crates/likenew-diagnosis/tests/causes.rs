@@ -1,12 +1,13 @@
 //! Every cause on made-up cases: named where it is at work, alone and beside another, and never where nothing is wrong.
 
+use likenew_core::answer::Loss;
 use likenew_core::facts::{
     Counts, Database, Drive, DriveDelta, DriveKind, Fact, Facts, FileSystem, Files, Health, HostMemory,
     Identity, Layer, LayerKind, Link, Power, Trimming,
 };
 use likenew_diagnosis::{
-    ALL, Case, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Risk, Site,
-    Symptom, WriteCliff, by_name, diagnose, fixes,
+    ALL, Case, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Site, Symptom,
+    WriteCliff, actions, by_name, diagnose, notes,
 };
 
 /// A target with what was measured of it.
@@ -490,21 +491,23 @@ fn every_cause_has_a_manual_a_fix_and_a_way_to_check_it() {
     let case = Case { measurements, facts: Some(facts), delta: Some(delta), references, normal: &[], site };
     for cause in ALL {
         let card = cause.descriptor();
-        assert!(card.manual.starts_with("# ") && card.manual.contains("**Cure:**"), "{}", card.name);
+        assert!(card.manual.starts_with("# ") && card.manual.contains("**Fix:**"), "{}", card.name);
         assert!(!card.explains.is_empty() && !card.summary.ends_with('.'), "{}", card.name);
-        let fixes = cause.fixes(&case);
-        assert!(!fixes.is_empty(), "{}", card.name);
-        for fix in fixes {
+        assert!(!card.title.is_empty() && !card.title.ends_with('.'), "{}", card.name);
+        let actions = cause.actions(&case);
+        assert!(!actions.is_empty(), "{}", card.name);
+        for action in actions {
+            let notes = notes(&action);
             assert!(
-                !fix.description.is_empty() && !fix.check.is_empty() && !fix.cost.is_empty(),
+                !action.why.is_empty() && !notes.check.is_empty() && !notes.cost.is_empty(),
                 "{}",
                 card.name
             );
-            let destroys = fix
+            let destroys = action
                 .command
                 .as_deref()
                 .is_some_and(|command| command.contains("discard") || command.contains("mkfs"));
-            assert!(!destroys || fix.risk == Risk::Data, "{}: {:?}", card.name, fix);
+            assert!(!destroys || action.loses == Loss::Everything, "{}: {action:?}", card.name);
         }
     }
 }
@@ -535,8 +538,8 @@ fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<Str
         normal: &[],
         site: Some(folder(&target.facts)),
     };
-    let fixes = by_name(name).unwrap().fixes(&case);
-    fixes.into_iter().filter_map(|fix| Some((fix.command?, fix.undo))).collect()
+    let actions = by_name(name).unwrap().actions(&case);
+    actions.into_iter().filter_map(|action| Some((action.command?, action.undo))).collect()
 }
 
 fn with_undo(does: &str, undoes: &str) -> (String, Option<String>) {
@@ -694,18 +697,18 @@ fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible(
         normal: &[],
         site: Some(site),
     };
-    let of = |cause: &str| -> Vec<(String, Risk)> {
-        let all = fixes(&case, by_name(cause).unwrap()).into_iter();
-        all.filter_map(|fix| Some((fix.command?, fix.risk))).collect()
+    let of = |cause: &str| -> Vec<(String, Loss)> {
+        let all = actions(&case, by_name(cause).unwrap()).into_iter();
+        all.filter_map(|action| Some((action.command?, action.loses))).collect()
     };
     let no_trim = of("no_trim");
     assert!(
-        no_trim.contains(&("likenew recondition /dev/sda --step overwrite-all".into(), Risk::Data)),
+        no_trim.contains(&("likenew recondition /dev/sda --step overwrite-all".into(), Loss::Everything)),
         "{no_trim:?}"
     );
     assert!(
-        no_trim.iter().all(|(command, risk)| *risk == Risk::Data && !command.contains("format")),
+        no_trim.iter().all(|(command, loses)| *loses == Loss::Everything && !command.contains("format")),
         "{no_trim:?}"
     );
-    assert_eq!(of("old_data"), [("likenew recondition /dev/sda --step refresh".to_owned(), Risk::Low)]);
+    assert_eq!(of("old_data"), [("likenew recondition /dev/sda --step refresh".to_owned(), Loss::Nothing)]);
 }

@@ -24,7 +24,7 @@ pub enum ExportError {
     #[error("{0}")]
     Unfit(String),
     /// A workload asks for something that fio does not have.
-    #[error("workload \"{workload}\" can not be said in fio: {missing}")]
+    #[error("workload \"{workload}\" cannot be expressed in fio: {missing}")]
     NotExpressible {
         /// Its name.
         workload: String,
@@ -33,7 +33,7 @@ pub enum ExportError {
     },
     /// A name of a file that a job file can not carry.
     #[error(
-        "\"{0}\" can not stand in a fio job file, which gives \"#\", \";\", \"$\" and ends of lines a meaning of their own: \
+        "\"{0}\" cannot stand in a fio job file, which gives \"#\", \";\", \"$\" and ends of lines a meaning of their own: \
          rename it, or leave it open with {FILENAME_LEFT_OPEN}"
     )]
     Filename(String),

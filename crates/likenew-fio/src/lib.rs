@@ -3,7 +3,7 @@
 //! An exported job does what the loop would do with the workload: as many I/Os of the same lengths, operations, places,
 //! depth and pace. What fio can not do is an error that names the workload; where it only comes near, a comment in the
 //! file says how. An import reads fio's JSON and refuses whatever it would have to guess. This room runs nothing, opens
-//! no file, and neither the loop nor a verdict depends on it.
+//! no file, and neither the loop nor an answer depends on it.
 
 mod export;
 mod import;

@@ -8,6 +8,9 @@ mod traces;
 
 use std::path::{Path, PathBuf};
 
+use likenew_report::labelled_document::LabelledDocument;
+use likenew_report::terminal::{Terminal, View, show};
+
 use crate::{Input, Target};
 
 /// All of them.
@@ -55,4 +58,14 @@ fn memory_folder() -> tempfile::TempDir {
 /// The first part as text.
 fn text(parts: &[Vec<u8>]) -> Option<&str> {
     std::str::from_utf8(parts.first()?).ok()
+}
+
+/// Every way in which documents are shown as text; a screen keeps to its lines whatever it shows.
+fn show_all_views(documents: &[LabelledDocument]) {
+    for view in [View::Screen, View::Details, View::Line] {
+        let terminal =
+            Terminal { view, details_command: Some("likenew report".into()), ..Terminal::default() };
+        let text = show(documents, &terminal);
+        assert!(view != View::Screen || text.lines().count() <= 30, "a screen has at most 30 lines");
+    }
 }

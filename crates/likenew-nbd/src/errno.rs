@@ -20,7 +20,7 @@ pub(crate) enum Errno {
     NoSpace = 28,
     /// EOVERFLOW: too long to be answered in one piece.
     Overflow = 75,
-    /// ENOTSUP: it can not be done quickly.
+    /// ENOTSUP: it cannot be done quickly.
     NotSupported = 95,
     /// ESHUTDOWN: the server is about to end.
     Shutdown = 108,

@@ -24,7 +24,7 @@ pub enum ListenError {
     #[error("{} is served already: end that server, or give another path", .0.display())]
     Live(PathBuf),
     /// What lies there is nobody's socket.
-    #[error("{} is there and is no socket, so it is left alone: give another path", .0.display())]
+    #[error("{} is not a socket, so it is left alone: give another path", .0.display())]
     NoSocket(PathBuf),
     /// The system's answer.
     #[error("could not listen on {place}: {source}")]
@@ -132,7 +132,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix(_, path) = self {
-            // It is ours; that it can not be removed only leaves a socket on which nobody answers.
+            // It is ours; that it cannot be removed only leaves a socket on which nobody answers.
             let _ = fs::remove_file(path);
         }
     }

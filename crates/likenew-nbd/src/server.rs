@@ -100,7 +100,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         let peer = format!("client {id} ({peer})");
         if self.sessions.len() >= CONNECTIONS_MAX || self.closing_deadline.is_some() {
             self.stats.dropped += 1;
-            self.notes.add(now, format!("{peer} was sent away: there are {CONNECTIONS_MAX} clients already"));
+            self.notes.add(now, format!("{peer} was refused: there are {CONNECTIONS_MAX} clients already"));
             return;
         }
         self.sessions.push(Session::new(id, peer, stream, now));

@@ -14,25 +14,25 @@ pub trait Store: Send {
     /// Fills the buffer with what lies at `offset`.
     ///
     /// # Errors
-    /// It can not be read.
+    /// It cannot be read.
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// Keeps these bytes at `offset`.
     ///
     /// # Errors
-    /// It can not be written; [`io::ErrorKind::StorageFull`] when there is no room. What the range holds then is not known.
+    /// It cannot be written; [`io::ErrorKind::StorageFull`] when there is no room. What the range holds then is not known.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// The range reads as zeros from now on, and takes no room as far as whole pages go.
     ///
     /// # Errors
-    /// It can not be written.
+    /// It cannot be written.
     fn clear(&mut self, range: Range<u64>) -> io::Result<()>;
 
     /// Where what begins at `range.start` ends, at most at `range.end`, and whether anything is kept there.
     ///
     /// # Errors
-    /// It can not be found out.
+    /// It cannot be found out.
     fn stretch(&mut self, range: Range<u64>) -> io::Result<StoreExtent>;
 
     /// Bytes that are kept now.

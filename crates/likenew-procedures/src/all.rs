@@ -1,9 +1,10 @@
 //! The list of all questions.
 
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::Findings;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Procedure};
-use likenew_core::segment::Segment;
-use likenew_core::verdict::Findings;
+use likenew_procedure_support::{device_counters, refusals, wording};
 
 use crate::age::Age;
 use crate::apps::Apps;
@@ -80,16 +81,53 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     }
 }
 
-/// What the evidence says to the question, what of it was not measured, and whether what was measured is what reached the device:
-/// the judgement of a run, and of one that is judged again.
+/// The findings of a run, and of one that is judged again: the procedure's own, what was not measured, and whether the
+/// device did what was measured.
 pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
     let mut findings = procedure.judge(evidence);
-    // Where nothing else was measured that is the answer; otherwise it limits the answer.
-    let asks = |segment: &&Segment| !segment.workload.is_rest();
-    let is_all = evidence.segments.iter().filter(asks).all(|segment| segment.measurement_error().is_some());
-    if let Some(verdict) = crate::refusals::unmeasured_workloads(&evidence.segments) {
-        findings.verdicts.insert(if is_all { 0 } else { findings.verdicts.len().min(1) }, verdict);
+    let segments = &evidence.segments;
+    lead_with_errors(&mut findings);
+    if let Some(answer) = refusals::unmeasured_workloads(segments) {
+        let mut tests = segments.iter().filter(|segment| !segment.workload.is_rest());
+        // Where nothing else was measured, that is the answer; otherwise it limits the answer.
+        let is_all = tests.all(|segment| segment.measurement_error().is_some());
+        if is_all {
+            findings.summary = wording::nothing_was_measured(refusals::tests_run(segments));
+        }
+        let place = if is_all { 0 } else { 1 };
+        show(&mut findings, &answer, place);
+        findings.answers.insert(place.min(findings.answers.len()), answer);
     }
-    findings.verdicts.extend(crate::device_counters::verdicts(&evidence.segments));
+    for answer in device_counters::answers(segments) {
+        show(&mut findings, &answer, usize::MAX);
+        findings.answers.push(answer);
+    }
+    if findings.summary.is_empty() {
+        let first = findings.answers.first();
+        findings.summary = first.map_or_else(wording::nothing_measured_yet, wording::answer_as_summary);
+    }
     findings
+}
+
+/// Puts errors of the drive first, unless the procedure itself begins with something that is wrong.
+fn lead_with_errors(findings: &mut Findings) {
+    let is_error = |answer: &Answer| {
+        answer.standing == Standing::Problem && ["io_errors", "job_errors"].contains(&answer.id.as_str())
+    };
+    if findings.answers.first().is_none_or(|first| first.standing == Standing::Problem) {
+        return;
+    }
+    let Some(place) = findings.answers.iter().position(is_error) else { return };
+    let answer = findings.answers.remove(place);
+    findings.summary =
+        format!("{} {}", wording::answer_as_summary(&answer), findings.summary).trim_end().into();
+    findings.answers.insert(0, answer);
+}
+
+/// Puts an answer among those of the first screen, if these were chosen at all.
+fn show(findings: &mut Findings, answer: &Answer, place: usize) {
+    let shown = &mut findings.overview.answers;
+    if !shown.is_empty() || findings.overview.table.is_some() {
+        shown.insert(place.min(shown.len()), answer.id.clone());
+    }
 }

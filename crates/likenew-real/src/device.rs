@@ -21,7 +21,7 @@ use crate::single_file::SingleFile;
 /// Opens a block device for reading. That changes nothing, so it may be mounted and in use.
 ///
 /// # Errors
-/// It can not be read, or holds nothing.
+/// It cannot be read, or holds nothing.
 pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, LabError> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     let fd =
@@ -54,7 +54,7 @@ fn drive(
     let capacity = capacity - capacity % u64::from(block);
     if capacity == 0 {
         return Err(LabError::Unsuitable(format!(
-            "{} holds nothing: no medium is inserted, or nothing is attached to it",
+            "{} is empty: no medium is inserted, or nothing is attached to it",
             path.display()
         )));
     }

@@ -23,7 +23,7 @@ impl DirectIo {
     /// Opens a file by `open`, with direct I/O if its file system has that.
     ///
     /// # Errors
-    /// It can not be opened without direct I/O either.
+    /// It cannot be opened without direct I/O either.
     pub(crate) fn open(
         open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
     ) -> rustix::io::Result<(OwnedFd, Self)> {

@@ -24,7 +24,7 @@ const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiof
 pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), LabError> {
     let refuse = |reason: String| {
         Err(LabError::Refused(format!(
-            "{} is no place for what must survive the rewriting of {}: {reason}. Choose a folder on another drive",
+            "{} cannot hold the journal for {}: {reason}. Choose a folder on another drive",
             kept.display(),
             device.display()
         )))
@@ -32,24 +32,24 @@ pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), LabError> {
     let mount = File::open(kept)
         .map_err(LabError::system(format!("open {}", kept.display())))
         .map(Mount::containing)?;
-    let Some(mount) = mount else { return refuse("the system does not say where it lies".to_owned()) };
+    let Some(mount) = mount else { return refuse("the system does not report its drive".to_owned()) };
     let kind = &*mount.kind;
     if MEMORY.contains(&kind) {
-        return refuse(format!("it lies in memory ({kind}), which a loss of power empties"));
+        return refuse(format!("it is in memory ({kind}), which a power cut clears"));
     }
     if REMOTE.contains(&kind) {
         return Ok(());
     }
     let Some(ground) = DeviceNumber::at(device).and_then(BlockDevice::by_number) else {
-        return refuse("the latter is no block device that /sys lists".to_owned());
+        return refuse("the latter is not a block device in /sys".to_owned());
     };
     let Some(one) = lower_device(&mount).filter(|_| !ON_SEVERAL_DEVICES.contains(&kind)) else {
-        return refuse(format!("of its file system ({kind}) it is not known on which drives it lies"));
+        return refuse(format!("it is not known which drives its file system ({kind}) uses"));
     };
     let mut stands_on = HashSet::new();
     for member in members(&one, Path::new("/sys/fs/btrfs")) {
         if !add_with_lower_devices(&member, &mut stands_on) {
-            return refuse("it lies on a loop device, and on what that stands is not known".to_owned());
+            return refuse("it is on a loop device, and what backs that is not known".to_owned());
         }
     }
     if stands_on.contains(ground.folder()) {

@@ -184,7 +184,7 @@ fn caveats(disk: &BlockDevice, role: Role) -> Vec<String> {
     let mut caveats = Vec::new();
     if disk.attribute("queue/iostats").as_deref() == Some("0") {
         caveats.push(format!(
-            "counting is switched off for it (queue/iostats is 0), so it seems idle: echo 1 > /sys/block/{}/queue/iostats",
+            "the kernel does not count its I/O (queue/iostats is 0) (queue/iostats is 0), so it seems idle: echo 1 > /sys/block/{}/queue/iostats",
             disk.name()
         ));
     }
@@ -252,7 +252,7 @@ mod tests {
         let disk = devices.facts(&devices.device("sda"));
         assert_eq!((disk.role, disk.capacity_bytes), (Role::Drive, 2 << 30));
         assert_eq!(disk.model.as_deref(), Some("Pocket?[2J"), "nothing that a terminal acts on");
-        assert!(disk.caveats[0].contains("switched off"), "{:?}", disk.caveats);
+        assert!(disk.caveats[0].contains("queue/iostats is 0"), "{:?}", disk.caveats);
         assert_eq!(disk.facts.last().unwrap(), &("rotating".to_owned(), "yes".to_owned()));
         let roles = ["sda1", "dm-0"].map(|name| devices.facts(&devices.device(name)).role);
         assert_eq!(roles, [Role::Partition, Role::Layer]);

@@ -158,7 +158,7 @@ impl Locks {
             }
         }
         Err(LabError::Refused(format!(
-            "the drive {drive} comes and goes, so nobody can keep others from it; start again when it stays"
+            "the drive {drive} disappears and comes back, so it cannot be locked; start again when it stays connected"
         )))
     }
 
@@ -189,7 +189,7 @@ impl Drop for DriveLock {
 fn refusal(paths: &[&Path], LockHolder { drive, holder }: &LockHolder) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     format!(
-        "{} can not be used now: another run of likenew works on the drive {drive} below it ({holder}); wait for that to end \
+        "{} cannot be used now: another run of likenew works on the drive {drive} below it ({holder}); wait for that to end \
          (--wait-for-drive waits), or end it",
         paths.join(", ")
     )
@@ -199,7 +199,7 @@ fn refusal(paths: &[&Path], LockHolder { drive, holder }: &LockHolder) -> String
 fn holder(file: &File) -> String {
     let locks = fs::read("/proc/locks").unwrap_or_default();
     let Some(process) = process_of(file, &String::from_utf8_lossy(&locks)) else {
-        return "a process that is not seen from here".to_owned();
+        return "a process that is not visible here".to_owned();
     };
     let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let words: Vec<_> = command.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();

@@ -56,7 +56,7 @@ impl Carrier {
         match probe() {
             Ok(()) => carrier(true, None),
             Err(error) if engine == Engine::Uring => Err(LabError::Unsuitable(format!(
-                "io_uring is not to be had here ({error}): {}; the posix engine does without",
+                "io_uring is not available ({error}): {}; use --engine posix",
                 remedy(&error)
             ))),
             Err(error) => carrier(
@@ -122,10 +122,8 @@ impl Carrier {
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
-        Some(libc::ENOSYS) => "the kernel or a container's rules have no such system call",
-        Some(libc::EPERM | libc::EACCES) => {
-            "it was forbidden, by the setting kernel.io_uring_disabled or a container's rules"
-        }
+        Some(libc::ENOSYS) => "the kernel or the container does not have this system call",
+        Some(libc::EPERM | libc::EACCES) => "kernel.io_uring_disabled or the container forbids it",
         Some(libc::ENOMEM) => "the limit of locked memory (ulimit -l) is too low for it",
         Some(libc::EMFILE | libc::ENFILE) => "too many files are open",
         _ => "it needs Linux 5.11 or later",
@@ -144,7 +142,7 @@ mod tests {
             assert_eq!(carrier.name(), "posix");
             assert!(carrier.caveat.unwrap().contains("blocking calls on threads"));
             let lab_error = Carrier::choose_by(Engine::Uring, refuse).unwrap_err();
-            assert!(lab_error.to_string().contains("posix engine"), "{lab_error}");
+            assert!(lab_error.to_string().contains("--engine posix"), "{lab_error}");
         }
         let carrier = Carrier::choose_by(Engine::Auto, || Ok(())).unwrap();
         assert_eq!((carrier.name(), carrier.caveat), ("io_uring", None));

@@ -20,7 +20,7 @@ use crate::single_file::SingleFile;
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// It is too short to be measured, or can not be read.
+/// It is too short to be measured, or cannot be read.
 pub(crate) fn open(path: &Path, engine: Engine) -> Result<impl Drive + use<>, LabError> {
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     let (fd, direct) = DirectIo::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
@@ -53,7 +53,7 @@ fn drive(
     let capacity = bytes - bytes % u64::from(direct.block);
     if capacity == 0 {
         return Err(LabError::Unsuitable(format!(
-            "{} is a file of {bytes} bytes, less than one block of {}: give a longer one, or a folder",
+            "{} has {bytes} bytes, less than one block of {}: give a longer file, or a folder",
             path.display(),
             direct.block
         )));
@@ -62,10 +62,8 @@ fn drive(
     info.add_resolution(path, &resolve(path));
     info.caveats.extend(direct.caveat());
     if stat.st_blocks.cast_unsigned() < capacity / 512 {
-        info.caveats.push(
-            "this file has holes or is compressed: reading what was never written does not reach the drive"
-                .into(),
-        );
+        info.caveats
+            .push("this file has holes or is compressed: reads of holes do not reach the drive".into());
     }
     let geometry = Geometry {
         capacity,

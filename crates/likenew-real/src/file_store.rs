@@ -100,7 +100,7 @@ impl FileStore {
         let stat = probe(&fd, path)?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
         if number(&stat) != number(&statx) {
-            return Err(refusal(path, "it became another file while it was checked; start again"));
+            return Err(refusal(path, "it was replaced by another file during the check; start again"));
         }
         let bytes = stat.stx_size - stat.stx_size % u64::from(direct.block);
         let (ranges, skips) = ranges::unshared_ranges(&fd, path, stat.stx_size, bytes, direct.block)?;
@@ -148,7 +148,7 @@ impl FileStore {
     /// The text is none of those.
     pub fn is_as_old_as(&self, noted: &str) -> Result<bool, LabError> {
         let times = Times::parse(noted).ok_or_else(|| {
-            refusal(&self.path, "the times that were noted for it can not be read: its journal is damaged")
+            refusal(&self.path, "its recorded times cannot be read: the journal is damaged")
         })?;
         Ok(times.modified == self.times.modified)
     }
@@ -274,10 +274,10 @@ fn lease(file: &OwnedFd, clock: Monotonic) -> Result<Lease, &'static str> {
         taken = Lease::take(file);
     }
     taken.map_err(|reason| match reason {
-        LeaseError::Taken => "another program has it open, runs it or has it mapped; end that first",
-        LeaseError::NotOwner => "only its owner and root may hold it against others while it is rewritten",
+        LeaseError::Taken => "another program has it open, runs it or maps it; close that program first",
+        LeaseError::NotOwner => "only its owner and root may lock it while it is rewritten",
         LeaseError::Unknown => {
-            "its file system can not hold it against others while it is rewritten; copy it instead"
+            "its file system has no leases to lock it while it is rewritten; copy it instead"
         }
     })
 }
@@ -286,7 +286,7 @@ fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
     let refuse = |reason: &str| Err(refusal(path, reason));
     match FileType::from_raw_mode(statx.stx_mode.into()) {
         FileType::RegularFile => {}
-        FileType::Symlink => return refuse("it is a symbolic link; give the file that it leads to"),
+        FileType::Symlink => return refuse("it is a symbolic link; give its target"),
         _ => return refuse("it is no regular file"),
     }
     if statx.stx_size == 0 {
@@ -294,15 +294,15 @@ fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
     }
     // Set-user-ID and set-group-ID.
     if statx.stx_mode & 0o6000 != 0 {
-        return refuse("it runs with the rights of its owner, which a write may take away");
+        return refuse("it is set-user-ID or set-group-ID, which a write may remove");
     }
     let text = [
         (StatxAttributes::IMMUTABLE, "it is immutable; allow changes first (chattr -i)"),
-        (StatxAttributes::APPEND, "it may only be appended to; allow changes first (chattr -a)"),
+        (StatxAttributes::APPEND, "it is append-only; allow changes first (chattr -a)"),
         (StatxAttributes::VERITY, "fs-verity protects it from any change"),
         (
             StatxAttributes::COMPRESSED,
-            "its file system compresses it, so what is written lies elsewhere and may be shorter or longer; copy it instead",
+            "its file system compresses it, so rewritten data changes place and length; copy it instead",
         ),
     ];
     match text.into_iter().find(|(attribute, _)| statx.stx_attributes.contains(*attribute)) {
@@ -313,18 +313,18 @@ fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
 
 fn not_opened(path: &Path, errno: Errno) -> LabError {
     match errno {
-        Errno::TXTBSY => refusal(path, "it is a program that runs, or serves as swap; end that first"),
-        Errno::PERM => refusal(path, "only its owner and root may do this without leaving a time of access"),
+        Errno::TXTBSY => refusal(path, "it is a running program or swap; stop that first"),
+        Errno::PERM => refusal(path, "only its owner and root may do this without changing its access time"),
         errno => not_possible("open for writing", path, errno),
     }
 }
 
 fn not_found(path: &Path, errno: Errno) -> LabError {
     match errno {
-        Errno::LOOP => refusal(path, "a part of its name is a symbolic link; give the file that it leads to"),
-        Errno::XDEV => refusal(path, "its name leads out of the folder, or to another file system"),
+        Errno::LOOP => refusal(path, "a part of its path is a symbolic link; give its target"),
+        Errno::XDEV => refusal(path, "its path leads out of the folder, or to another file system"),
         Errno::NOSYS => {
-            refusal(path, "this kernel can not open files without following links (openat2, Linux 5.6)")
+            refusal(path, "this kernel cannot open files without following links (openat2, Linux 5.6)")
         }
         errno => not_possible("look at", path, errno),
     }

@@ -27,7 +27,7 @@ fn layout_bytes(layout: Layout) -> Result<u64, LabError> {
     let bytes = u64::from(files).checked_mul(file_bytes).filter(|bytes| (1..1 << 62).contains(bytes));
     bytes.ok_or_else(|| {
         LabError::Unsuitable(format!(
-            "{files} files of {file_bytes} bytes are no layout: give at least one file with bytes"
+            "{files} files of {file_bytes} bytes hold nothing: give at least one file of at least one byte"
         ))
     })
 }
@@ -37,7 +37,7 @@ fn check_block(layout: Layout, block: u32, folder: &Path) -> Result<(), LabError
         return Ok(());
     }
     Err(LabError::Unsuitable(format!(
-        "files of {} bytes are no multiple of the {} that {} is addressed in",
+        "files of {} bytes are not a multiple of the {}-byte blocks of {}",
         layout.file_bytes,
         exact_size(block.into()),
         folder.display()
@@ -56,7 +56,7 @@ pub(crate) fn open(
 ) -> Result<RealDrive<FileTable>, LabError> {
     if folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists() {
         return Err(LabError::Unsuitable(format!(
-            "{} is a scratch folder of likenew itself: give the folder that it lies in",
+            "{} is a temporary folder of Likenew: give its parent folder",
             folder.display()
         )));
     }

@@ -96,7 +96,7 @@ impl DeviceInfo {
         if !slaves.is_empty() {
             self.fact("built on", &slaves.join(", "));
             self.caveats.push(format!(
-                "{} is built on {}: what is measured is both together",
+                "{} is built on {}: both are measured together",
                 disk.name(),
                 slaves.join(", ")
             ));
@@ -105,7 +105,7 @@ impl DeviceInfo {
     }
 }
 
-/// The resolved path, or the path itself where it can not be resolved.
+/// The resolved path, or the path itself where it cannot be resolved.
 pub(crate) fn resolve(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -118,22 +118,18 @@ fn file_system_caveat(kind: &str, options: &str) -> Option<String> {
              identified; measure a volume or folder of the host instead"
         }
         "btrfs" | "bcachefs" | "f2fs" if compresses(options) => {
-            "this file system compresses what is written, so the drive sees fewer bytes than were measured"
+            "this file system compresses data, so the drive gets fewer bytes than were measured"
         }
-        "zfs" => {
-            "ZFS keeps what was read in memory and may compress what is written: numbers may not be the drive's own"
-        }
+        "zfs" => "ZFS caches reads and may compress writes: these may not be the drive's own numbers",
         "btrfs" | "bcachefs" => {
-            "this file system never overwrites in place, so the drive sees other addresses than were asked for"
+            "this file system never overwrites in place, so the drive gets other addresses than were requested"
         }
         "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "ceph" | "afs" | "lustre" | "virtiofs"
         | "vboxsf" | "glusterfs" | "prl_fs" | "vmhgfs" => {
-            "this folder lives on another machine or a host: what is measured includes the way there"
+            "this folder is on another machine: the network is measured, too"
         }
-        _ if kind.starts_with("fuse") => {
-            "this file system is served by a program (FUSE): what is measured includes that program"
-        }
-        "ecryptfs" => "this folder is encrypted file by file: what is measured includes the encryption",
+        _ if kind.starts_with("fuse") => "this is a FUSE file system: its program is measured, too",
+        "ecryptfs" => "this folder is encrypted file by file: encryption is measured, too",
         _ => return None,
     };
     Some(sentence.to_owned())
@@ -160,13 +156,13 @@ pub(crate) fn virtual_by(model: Option<&str>, hypervisor: Option<&str>) -> Optio
 
 fn device_caveat(name: &str, model: Option<&str>, hypervisor: Option<&str>) -> Option<String> {
     let sentence = if virtual_by(model, hypervisor).is_some() {
-        "this is a virtual disk: what is measured includes the host's cache and limits, and the drive below is not identified"
+        "this is a virtual disk: the host's cache and limits are measured, too, and the drive below is not known"
     } else if name.starts_with("zram") || name.starts_with("ram") {
         "this is memory, not a drive"
     } else if name.starts_with("loop") {
-        "this device is a file on another drive: what is measured includes that drive's file system"
+        "this device is a file on another drive: that drive's file system is measured, too"
     } else if name.starts_with("nbd") || name.starts_with("rbd") || name.starts_with("drbd") {
-        "this device is reached over a network: what is measured includes the way there"
+        "this device is reached over a network, which is measured, too"
     } else {
         return None;
     };

@@ -74,7 +74,7 @@ pub(crate) fn use_by_system(target: &Target) -> Option<String> {
 
 fn unknown_use(reason: &str) -> String {
     format!(
-        "whether somebody uses it is not known, as {reason}; mount /proc and /sys first, or run it as root"
+        "it is not known whether it is in use, because {reason}; mount /proc and /sys first, or run it as root"
     )
 }
 

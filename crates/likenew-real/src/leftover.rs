@@ -60,7 +60,7 @@ impl Leftover {
         let Self { path, files, bytes, started, .. } = self;
         let started = started.as_ref().map_or(String::new(), |date| format!(" of {date}"));
         LabError::Refused(format!(
-            "{} was left by an earlier run{started}, which did not come to removing it: {files} files, {}; let likenew remove it, or delete it yourself",
+            "{} was left by an earlier run{started} that could not delete it: {files} files, {}; let Likenew remove it, or delete it yourself",
             path.display(),
             amount(*bytes)
         ))
@@ -74,10 +74,10 @@ impl Leftover {
             stat => stat.map_err(io_error(format!("look at {}", path.display())))?,
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            return Err(not_ours(&path, "is no folder"));
+            return Err(not_ours(&path, "is not a folder"));
         }
         let directory = match open_directory(&folder_fd) {
-            Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, "is no folder")),
+            Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, "is not a folder")),
             directory => directory.map_err(|errno| not_possible("open", &path, errno))?,
         };
         let found = match open_marker(&directory, &path) {
@@ -113,7 +113,7 @@ impl Leftover {
     }
 }
 
-const NO_MARKER: &str = "has no marker of likenew in it";
+const NO_MARKER: &str = "has no Likenew marker in it";
 /// Longer than any marker of ours.
 const MARKER_BYTES_MAX: usize = 4096;
 
@@ -176,7 +176,7 @@ fn line_after(text: &str, key: &str) -> Option<String> {
 
 fn not_ours(path: &Path, what: &str) -> LabError {
     LabError::Refused(format!(
-        "{} is in the way and {what}, so likenew does not touch it: move it away, or measure another folder",
+        "{} is in the way and {what}, so Likenew does not touch it: move it away, or use another folder",
         path.display()
     ))
 }

@@ -40,7 +40,7 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// # Errors
     /// The lab failed.
     fn probe(&self, _look: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
-        Ok(ProbeResult::Unknown("this kind of drive can not be asked".to_owned()))
+        Ok(ProbeResult::Unknown("this kind of drive cannot be queried".to_owned()))
     }
 
     /// I/Os go past the page cache from here on, or through it. Nothing is in flight.

@@ -51,9 +51,7 @@ impl Drive for Nop {
             capacity_bytes: self.geometry.capacity,
             block_bytes: self.geometry.block,
             facts: Vec::new(),
-            caveats: vec![
-                "nothing was read or written: these numbers are the instrument's own limits".into(),
-            ],
+            caveats: vec!["nothing was read or written: these are the limits of the instrument".into()],
             accounting: None,
         }
     }

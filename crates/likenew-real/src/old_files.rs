@@ -54,7 +54,7 @@ const STEP: u64 = 1 << 20;
 /// pieces of, and shorter ones.
 ///
 /// # Errors
-/// A sentence without a full stop, when the folder can not be looked through.
+/// A sentence without a full stop, when the folder cannot be looked through.
 pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let clock = Monotonic::start();
     let mut search = Search::new(&clock, wall_seconds(), ALL);
@@ -122,7 +122,7 @@ impl OldFiles {
         if files.is_empty() {
             let days = OLD_AGE_S / 86_400;
             return Err(format!(
-                "no file of {} or more has lain here for {days} days",
+                "no file of {} or more has been here for {days} days",
                 amount(OLD_PIECE_BYTES)
             ));
         }
@@ -138,7 +138,7 @@ impl OldFiles {
         let (mut files, mut pieces, mut block, mut can_direct) = (Vec::new(), Vec::new(), 1, true);
         for OldFile { path, id, offsets } in &self.files {
             let (fd, direct, id_now) =
-                open_checked(path).map_err(|errno| format!("an old file can not be opened: {errno}"))?;
+                open_checked(path).map_err(|errno| format!("an old file cannot be opened: {errno}"))?;
             if id_now != *id {
                 return Err("an old file is another one now".to_owned());
             }
@@ -194,9 +194,7 @@ impl Medium for OpenOldFiles {
     }
 
     fn make_cold(&self) -> Result<(), LabError> {
-        Err(LabError::Unsuitable(
-            "what the page cache holds of the owner's files stays there: leave out cold".into(),
-        ))
+        Err(LabError::Unsuitable("the page cache keeps your files: leave out cold".into()))
     }
 }
 
@@ -247,7 +245,7 @@ impl<'a> Search<'a> {
     }
 
     fn scan(&mut self, folder: &Path) -> Result<(), String> {
-        self.run(folder).map_err(|errno| format!("{} can not be looked through: {errno}", folder.display()))
+        self.run(folder).map_err(|errno| format!("{} cannot be looked through: {errno}", folder.display()))
     }
 
     /// The oldest first; equal ones by name, so that the same folder gives the same order.
@@ -259,7 +257,7 @@ impl<'a> Search<'a> {
         self.candidates
     }
 
-    /// Folders that can not be entered are passed over, but for the first.
+    /// Folders that cannot be entered are passed over, but for the first.
     fn run(&mut self, top: &Path) -> rustix::io::Result<()> {
         let started_at = self.clock.now();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -357,7 +355,7 @@ mod tests {
         fs::create_dir(at(DIRECTORY)).unwrap();
         fs::write(at(DIRECTORY).join(MARKER), "").unwrap();
         fs::write(at(DIRECTORY).join("ours"), &long).unwrap();
-        assert!(find(folder.path(), 29).err().unwrap().contains("has lain here for 30 days"));
+        assert!(find(folder.path(), 29).err().unwrap().contains("has been here for 30 days"));
 
         let old = find(folder.path(), 31).unwrap();
         let days: Vec<u64> = old.pieces.ages_s.iter().map(|age| age / 86_400).collect();
@@ -388,7 +386,7 @@ mod tests {
         fs::rename(at("other"), at("film")).unwrap();
         assert!(old.open().err().unwrap().contains("another one now"));
         fs::remove_file(at("film")).unwrap();
-        assert!(old.open().err().unwrap().contains("can not be opened"));
+        assert!(old.open().err().unwrap().contains("cannot be opened"));
     }
 
     #[test]

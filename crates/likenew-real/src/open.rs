@@ -58,7 +58,7 @@ pub enum PathKind {
 /// Looks at a path without changing anything.
 ///
 /// # Errors
-/// It is nothing that can be measured, and the text says what would be; or it can not be looked at.
+/// It is nothing that can be measured, and the text says what would be; or it cannot be looked at.
 pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> {
     let metadata = std::fs::metadata(path).map_err(|error| cannot_find(path, error))?;
     let kind = metadata.file_type();
@@ -86,7 +86,7 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
         "something unknown"
     };
     Err(LabError::Unsuitable(format!(
-        "{} is {what}, which is no drive: give a folder, a file that holds something, or a block device such as /dev/sda",
+        "{} is {what}, not a drive: give a folder, a file that is not empty, or a block device such as /dev/sda",
         path.display()
     )))
 }
@@ -118,15 +118,15 @@ fn unsuitable(path: &Path, place: &PathKind, has_layout: bool, has_consent: bool
     let path = path.display();
     LabError::Unsuitable(match place {
         PathKind::Folder { .. } if !has_layout => {
-            format!("the folder {path} needs to know how many files of which length to measure with")
+            format!("the folder {path} needs a layout: how many files, and how long")
         }
         PathKind::Folder { .. } if has_consent => {
-            format!("a consent is for the file or block device that it was given for, and {path} is none")
+            format!("consent applies to a file or block device, and {path} is neither")
         }
         PathKind::File { .. } | PathKind::Device { .. } if has_consent && !has_layout => {
-            format!("the consent to write was given for something else than {path}")
+            format!("the consent to write was given for another target than {path}")
         }
-        _ => format!("{path} is no folder, so there is no place in it for files of ours"),
+        _ => format!("{path} is not a folder, so it cannot hold temporary files"),
     })
 }
 
@@ -135,7 +135,7 @@ fn cannot_find(path: &Path, error: std::io::Error) -> LabError {
     match std::fs::read_link(path) {
         Ok(target) if dangling && error.kind() == std::io::ErrorKind::NotFound => {
             LabError::Unsuitable(format!(
-                "{} is a symbolic link to {}, which does not exist: give what is there, or repair the link",
+                "{} is a symbolic link to {}, which does not exist: repair the link, or give another target",
                 path.display(),
                 target.display()
             ))

@@ -119,7 +119,7 @@ impl Ring {
     /// Calls the kernel: hands over what is queued and waits for `want` completions, until `until` on `clock` at most.
     ///
     /// Where none is wanted, none is fetched either: that is work for the call that waits, and here it would hold up whoever serves the
-    /// device. Fetching them cost a loop device 4 to 13 % of its IOPS at QD32 (docs/method.md).
+    /// device. Fetching them cost a loop device 4 to 13 % of its IOPS at QD32 (docs/explanation/method.md).
     ///
     /// A return means no more than that it is time to look again: for completions, for entries not yet taken, at the clock.
     ///

@@ -110,7 +110,7 @@ impl Sampler {
             let names: Vec<String> = self.names().unwrap_or_default();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             LabError::Unsuitable(format!(
-                "there is no drive \"{text}\" ({error}); there are {known}, or give a folder on one"
+                "there is no drive \"{text}\" ({error}); known are {known}, or give a folder on one"
             ))
         };
         fs::metadata(path).map_err(unknown)?;
@@ -120,7 +120,7 @@ impl Sampler {
         };
         device.map(|device| device.name()).ok_or_else(|| {
             LabError::Unsuitable(format!(
-                "{text} is on no block device that this system shows, so nothing counts its I/O"
+                "{text} is on no visible block device, so the kernel does not count its I/O"
             ))
         })
     }
@@ -291,10 +291,10 @@ mod tests {
         tree.write("sda/stat", "1 0 8 1 2 0 16 2 3 4 5\n");
         let sampler = Sampler::at_root(tree.0.path(), false);
         assert_eq!(sampler.find("sda").unwrap(), "sda");
-        assert!(sampler.find("sdz").unwrap_err().to_string().contains("there are sda"));
+        assert!(sampler.find("sdz").unwrap_err().to_string().contains("known are sda"));
         let lab_error = sampler.find("/proc").unwrap_err();
         assert!(
-            matches!(&lab_error, LabError::Unsuitable(text) if text.contains("no block device")),
+            matches!(&lab_error, LabError::Unsuitable(text) if text.contains("no visible block device")),
             "{lab_error}"
         );
     }

@@ -110,7 +110,7 @@ impl Refusals {
 pub enum ScanError {
     /// Somebody asked to stop.
     Interrupted,
-    /// What was named can not be looked through.
+    /// What was named cannot be looked through.
     LabError(LabError),
 }
 
@@ -122,7 +122,7 @@ const WALK_PART: f64 = 0.75;
 /// Looks through folders. `watch` is called many times a second, and `Break` ends it.
 ///
 /// # Errors
-/// A folder that is none, that can not be read, or that shows the kernel's state and holds no files; or an interruption.
+/// A folder that is none, that cannot be read, or that shows the kernel's state and holds no files; or an interruption.
 pub fn scan(
     request: &Request,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -163,7 +163,7 @@ fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
     })?;
     let refused = |errno| match errno {
         Errno::NOTDIR => LabError::Unsuitable(format!(
-            "{} is no folder: give the folder that holds your files",
+            "{} is not a folder: give the folder that holds your files",
             folder.display()
         )),
         errno => not_possible("look through", folder, errno),
@@ -171,7 +171,7 @@ fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
     let (fd, stat) = content::open(&path, OFlags::DIRECTORY).map_err(refused)?;
     if walk::is_pseudo(fstatfs(&fd).map_err(refused)?.f_type) {
         return Err(LabError::Unsuitable(format!(
-            "{} shows the state of the system and holds no files: give the folder that holds yours",
+            "{} is a virtual file system without files: give the folder that holds yours",
             folder.display()
         )));
     }

@@ -25,7 +25,7 @@ pub const DIRECTORY: &str = "likenew-scratch";
 /// The name of the marker in it.
 pub const MARKER: &str = "LIKENEW-SCRATCH.txt";
 /// The first line of every marker: what tells our directory from another of the same name.
-pub(crate) const MARKER_LINE: &str = "This is a scratch folder of likenew.";
+pub(crate) const MARKER_LINE: &str = "This is a temporary folder of Likenew.";
 /// What precedes the process id in the marker.
 pub(crate) const PROCESS: &str = "process: ";
 const SUFFIX: &str = ".likenew";
@@ -83,7 +83,7 @@ impl Scratch {
     ///
     /// # Errors
     /// Refusals, each with what to do: a run before this one has left files there, another run is using it, something else
-    /// has that name, or the folder can not be written.
+    /// has that name, or the folder cannot be written.
     pub fn create(folder: &Path) -> Result<Self, LabError> {
         // Some file systems make a file durable and not what lies beside it: without its marker nobody would know whose these are.
         Self::create_durably(folder, |marker, directory| fsync(marker).and_then(|()| fsync(directory)))
@@ -187,7 +187,7 @@ impl Drop for Scratch {
         let reason = match self.inner.remove() {
             Ok(RemovalReport { foreign, .. }) if foreign.is_empty() => return,
             Ok(RemovalReport { foreign, .. }) => {
-                format!("it holds files that are not ours ({})", foreign.join(", "))
+                format!("it holds files that Likenew did not make ({})", foreign.join(", "))
             }
             Err(lab_error) => lab_error.to_string(),
         };

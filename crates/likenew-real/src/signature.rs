@@ -262,7 +262,7 @@ mod tests {
             file.set_len(400 << 20).unwrap();
             let made = Command::new(program).args(arguments).arg(&path).output();
             if !made.is_ok_and(|made| made.status.success()) {
-                eprintln!("SKIPPED: {program} can not be run here");
+                eprintln!("SKIPPED: {program} cannot be run here");
                 continue;
             }
             let file = std::fs::File::open(&path).unwrap();

@@ -70,7 +70,7 @@ impl Medium for SingleFile {
             return drop_cached(&self.fd);
         }
         Err(LabError::Unsuitable(
-            "what the page cache holds of a file or device that is not our own stays there: leave out cold, or give a folder"
+            "the page cache of a file or device that Likenew did not make is left alone: leave out cold, or give a folder"
                 .into(),
         ))
     }

@@ -66,7 +66,7 @@ impl Space {
         }
         if self.usable_bytes == 0 {
             return Err(LabError::Refused(format!(
-                "nothing may be written into {}: {} are free, and {} always stay free; free some space, or give a smaller --reserve",
+                "no space to write in {}: {} are free, and {} are reserved; free some space, or give a smaller --reserve",
                 path.display(),
                 amount(self.free_bytes),
                 amount(self.reserve_bytes),

@@ -62,7 +62,7 @@ impl FileTable {
     /// A table over `scratch`; `geometry` has the length of its files as boundary.
     ///
     /// # Errors
-    /// The scratch folder can not be opened.
+    /// The scratch folder cannot be opened.
     pub(crate) fn new(
         scratch: Scratch,
         geometry: Geometry,
@@ -179,7 +179,7 @@ impl FileTable {
         let sender = Sender::new(mounted);
         let refused = io_error("delete files of ours");
         files.clone().try_for_each(|file| self.delete(file)).map_err(refused)?;
-        syncfs(self.scratch.directory()).map_err(io_error("write out the file system"))?;
+        syncfs(self.scratch.directory()).map_err(io_error("sync the file system"))?;
         let bytes = files.len() as u64 * self.file_bytes;
         let freed = places.as_deref().map_err(String::as_str);
         Ok(sender.send(self.scratch.directory(), freed, bytes, wait, clock))
@@ -194,10 +194,7 @@ impl FileTable {
             };
             extents.extend(trim::device_extents(fd, file as u64 * self.file_bytes, self.file_bytes)?);
             if extents.len() > ExtentMap::EXTENTS_MAX {
-                return Err(format!(
-                    "the files lie in {} pieces and more, too many to be kept",
-                    extents.len()
-                ));
+                return Err(format!("the files have {} extents or more, too many to keep", extents.len()));
             }
         }
         Ok(ExtentMap::new(extents))
@@ -292,7 +289,7 @@ impl Medium for FileTable {
                 let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
                 if needed > left {
                     return Ok(ProbeResult::Unknown(format!(
-                        "it takes {}, and only {} are left above the reserve",
+                        "it needs {}, and only {} are left above the reserve",
                         amount(needed),
                         amount(left)
                     )));
@@ -300,7 +297,7 @@ impl Medium for FileTable {
                 trim::read_back(&self.scratch, self.files.len() as u32, &mounted, asked, clock)
             }
             Probe::Fix(Fix::TrimFree) => Ok(trim::trim_free_space(self.scratch.directory(), &mounted, clock)),
-            Probe::Fix(_) => Ok(ProbeResult::Unknown("this can not be done to a folder".to_owned())),
+            Probe::Fix(_) => Ok(ProbeResult::Unknown("a folder does not support this".to_owned())),
             Probe::Release { offset, bytes, wait } => {
                 Ok(ProbeResult::Released(self.release(*offset..*offset + *bytes, *wait, &mounted, clock)?))
             }
@@ -350,7 +347,7 @@ const DESCRIPTORS_KEPT: u64 = 600;
 /// process is raised to the hard one for it.
 ///
 /// # Errors
-/// They can not.
+/// They cannot.
 pub(crate) fn check_descriptors(files: u64) -> Result<(), LabError> {
     let mut limit = getrlimit(Resource::Nofile);
     let needed = files + DESCRIPTORS_KEPT;

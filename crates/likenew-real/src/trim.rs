@@ -52,11 +52,11 @@ impl MountedDevice {
         Some(Self { mount, device })
     }
 
-    /// Why its files' blocks can not be followed to a device, if they can not: a sentence without a full stop.
+    /// Why its files' blocks cannot be followed to a device, if they cannot: a sentence without a full stop.
     pub(crate) fn unsuitable(&self) -> Option<String> {
         let sentence = match &*self.mount.kind {
             "ext4" | "xfs" if self.mount.has_option("rtdev") => {
-                "files of an xfs with a realtime device may lie on either of two devices"
+                "files on an xfs with a realtime device may be on either of two devices"
             }
             "ext4" | "xfs" if self.device.is_none() => {
                 "the device below the file system is not listed in /sys"
@@ -67,25 +67,21 @@ impl MountedDevice {
                  /sys/block/*/stat before and after fstrim, or make an ext4 or xfs on a free partition and test there"
             }
             "zfs" => {
-                "ZFS does not say where a file lies: zpool status -t and zpool iostat -r show TRIM as it is sent"
+                "ZFS does not report where a file is: zpool status -t and zpool iostat -r show TRIM as it is sent"
             }
             "overlay" | "aufs" => {
-                "this is a layered file system, as containers have it: give a folder of the file system below it"
+                "this is an overlay, as in containers: give a folder of the file system below it"
             }
             "tmpfs" | "ramfs" | "devtmpfs" | "rootfs" => {
                 "this is memory, with no flash below it: give a folder on a drive"
             }
             "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "ceph" | "afs" | "lustre" | "virtiofs"
-            | "glusterfs" | "vboxsf" => {
-                "this folder lives on another machine or a host: run likenew trim there"
-            }
+            | "glusterfs" | "vboxsf" => "this folder is on another machine: run likenew trim there",
             kind if kind.starts_with("fuse") => {
-                "this file system is served by a program (FUSE), which alone knows its blocks: give a folder of the file system below it"
+                "this is a FUSE file system, and only its program knows its blocks: give a folder of the file system below it"
             }
             kind => {
-                return Some(format!(
-                    "files are followed to their blocks on ext4 and xfs alone, and this is {kind}"
-                ));
+                return Some(format!("files can be located on ext4 and xfs only, and this is {kind}"));
             }
         };
         Some(sentence.to_owned())
@@ -131,9 +127,9 @@ pub(crate) fn check(fd: impl AsFd, probe: &Probe) -> ProbeResult {
             (None, Err(errno)) => ProbeResult::Unknown(format!("the file does not tell its length: {errno}")),
         },
         (Probe::OldFiles, ..) => unknown("only the files of a folder are looked for"),
-        (Probe::Fix(_), ..) => unknown("it may only be read: give a folder on it"),
+        (Probe::Fix(_), ..) => unknown("it is opened read-only: give a folder on it"),
         (Probe::TrimReadBack(_) | Probe::Release { .. }, ..) => {
-            unknown("it may only be read, and giving something up changes what it holds: give a folder on it")
+            unknown("it is opened read-only, and TRIM would change its contents: give a folder on it")
         }
     }
 }

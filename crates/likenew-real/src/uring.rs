@@ -1,7 +1,7 @@
 //! A lane over io_uring: the way of an I/O that costs the least between our clock and the drive.
 //!
 //! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the kernel for an I/O at
-//! depth 1, as fio makes. docs/method.md has what other ways of waiting came to.
+//! depth 1, as fio makes. docs/explanation/method.md has what other ways of waiting came to.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -69,7 +69,7 @@ enum Pulse {
     Unknown,
 }
 
-/// Threads for what can not be said in one entry, and the bell that they ring in the ring.
+/// Threads for what cannot be said in one entry, and the bell that they ring in the ring.
 struct WorkerPool {
     workers: Workers,
     eventfd: Arc<OwnedFd>,
@@ -89,8 +89,8 @@ impl<M: Medium> UringLane<M> {
     ) -> Result<Self, LabError> {
         let buffers = Buffers::map(depth, length_max)?;
         // Two more entries, for the bell and the pulse.
-        let ring = Ring::open(depth + 2)
-            .map_err(LabError::system("set up io_uring (--engine posix does without)"))?;
+        let ring =
+            Ring::open(depth + 2).map_err(LabError::system("set up io_uring (or use --engine posix)"))?;
         // SAFETY: fields are dropped in order, so the buffers outlive the ring.
         let fixed_buffers =
             buffers.bytes() <= REGISTERED_BYTES_MAX && unsafe { ring.register_buffers(&buffers.vectors()) };
@@ -289,7 +289,7 @@ fn listen(ring: &mut Ring, eventfd: &OwnedFd) {
 
 #[cold]
 fn ring_failed(source: io::Error) -> LabError {
-    LabError::system("go on with io_uring (--engine posix does without)")(source)
+    LabError::system("continue with io_uring (or use --engine posix)")(source)
 }
 
 /// An I/O in the kernel's words.

@@ -139,7 +139,7 @@ impl<M: Medium> Worker<M> {
                 return;
             }
             if let Some(eventfd) = &self.eventfd {
-                // The counter can not overflow: it is read long before 2⁶⁴ completions.
+                // The counter cannot overflow: it is read long before 2⁶⁴ completions.
                 let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
             }
         }

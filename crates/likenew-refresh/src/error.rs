@@ -47,7 +47,7 @@ pub enum RefreshError {
         "the journal is of another version of this program ({0}): go on with the program that wrote it; nothing was changed"
     )]
     OtherVersion(String),
-    /// It is a journal, and what it says can not be true.
+    /// It is a journal, and what it says cannot be true.
     #[error(
         "the journal is damaged ({0}), so nothing was written. Keep it: the saved chunks can be taken out of it and be compared with what lies there"
     )]
@@ -88,11 +88,11 @@ pub enum RefreshError {
         sectors: u64,
     },
     /// It was finished.
-    #[error("this refresh was finished: remove its journal")]
+    #[error("this refresh is finished: remove its journal")]
     Finished,
     /// The journal's file failed.
     #[error(
-        "could not {action} the journal: {source}. Free some space there, or see what ails that drive, and go on; all that was written to the drive is what was there before"
+        "could not {action} the journal: {source}. Free some space there, or check that drive, and continue; the data on the drive is unchanged"
     )]
     Journal {
         /// What was being done.
@@ -105,7 +105,7 @@ pub enum RefreshError {
         "could not keep what lies in the places that are to be restored: {0}. The journal keeps what was there before the cut: free some space beside it, and go on"
     )]
     Salvage(io::Error),
-    /// A place can not be read.
+    /// A place cannot be read.
     #[error(
         "could not read {} at byte {offset}: {source}. Nothing was written there, and nothing further is: copy what you need to another drive first",
         amount(*length)
@@ -118,7 +118,7 @@ pub enum RefreshError {
         /// The system's answer.
         source: io::Error,
     },
-    /// A place can not be written. The journal keeps what was there.
+    /// A place cannot be written. The journal keeps what was there.
     #[error(
         "could not write {} at byte {offset}: {source}. The journal keeps what was there: keep it, and go on when the drive takes writes again",
         amount(*length)
@@ -144,7 +144,7 @@ pub enum RefreshError {
     },
     /// Somebody else wants the store.
     #[error(
-        "stopped, as another program wants to use it. All that was written is what was there before; go on when that program has ended"
+        "stopped, because another program wants to use it. The data is unchanged; continue when that program has ended"
     )]
     Wanted,
     /// The store cannot be flushed. The journal keeps what was written since the last time.
@@ -152,7 +152,7 @@ pub enum RefreshError {
         "could not flush: {0}. The journal keeps the last chunks: keep it, and go on when the drive takes writes again"
     )]
     Flush(io::Error),
-    /// What was written can not be read back. The journal keeps it.
+    /// What was written cannot be read back. The journal keeps it.
     #[error(
         "could not read back {} at byte {offset}: {source}. The journal keeps what was there: keep it, copy what you need to another drive, and go on only when the drive can be read again",
         amount(*length)

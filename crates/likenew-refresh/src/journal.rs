@@ -147,7 +147,7 @@ impl<F: DurableFile> Journal<F> {
         self.file.sync().map_err(RefreshError::journal("write"))
     }
 
-    /// What the slots hold. One that was torn so that it can not be read holds nothing.
+    /// What the slots hold. One that was torn so that it cannot be read holds nothing.
     ///
     /// # Errors
     /// A record says what no refresh of this plan would have written, or the file cannot be read for now.

@@ -141,7 +141,7 @@ impl JournalFile {
         let named = folder.open_file(journal, OFlags::PATH, Mode::empty()).and_then(fstat).map_err(look)?;
         let own = fstat(file).map_err(look)?;
         if (named.st_dev, named.st_ino) != (own.st_dev, own.st_ino) {
-            let reason = "somebody has put another file in the place of the journal".to_owned();
+            let reason = "the journal was replaced by another file".to_owned();
             return Err(RefreshError::NotOurs { path: self.path(), reason });
         }
         folder.remove(journal).and_then(|()| folder.sync()).map_err(look)
@@ -208,11 +208,11 @@ fn check_own(stat: &Stat) -> Result<(), String> {
     }
     if owner != own {
         return Err(format!(
-            "it belongs to user {owner}, and this runs as user {own}: only its owner goes on with it"
+            "it belongs to user {owner}, and this runs as user {own}: only its owner can continue it"
         ));
     }
     if stat.st_mode & 0o022 != 0 {
-        return Err("others than its owner may write to it".to_owned());
+        return Err("others than its owner can write to it".to_owned());
     }
     if stat.st_nlink != 1 {
         return Err("it has other names (hard links), or none".to_owned());

@@ -110,19 +110,19 @@ impl Plan {
     /// What is rewritten and what is not, where all of the plan can be true.
     ///
     /// # Errors
-    /// Why it can not: a sentence without a full stop.
+    /// Why it cannot: a sentence without a full stop.
     pub(crate) fn validate(&self) -> Result<(Ranges, Ranges), String> {
         let Self { bytes, block, settings: Settings { chunk_bytes, .. }, .. } = *self;
         if !block.is_power_of_two()
             || !(512..=STORE_BLOCK_MAX).contains(&block)
             || bytes % u64::from(block) != 0
         {
-            return Err(format!("{bytes} bytes in blocks of {block} are no store"));
+            return Err(format!("{bytes} bytes in blocks of {block} cannot be refreshed"));
         }
         let least = block.max(BLOCK as u32);
         if !chunk_bytes.is_power_of_two() || !(least..=CHUNK_BYTES_MAX).contains(&chunk_bytes) {
             return Err(format!(
-                "chunks of {chunk_bytes} bytes can not be: take a power of two from {least} to {CHUNK_BYTES_MAX}"
+                "chunks of {chunk_bytes} bytes are not possible: use a power of two from {least} to {CHUNK_BYTES_MAX}"
             ));
         }
         if self.identity.len() > TEXT_BYTES_MAX || self.note.len() > TEXT_BYTES_MAX {
@@ -192,7 +192,7 @@ impl Plan {
             return Err(none("its plan is damaged"));
         }
         let plan: Self = serde_json::from_slice(json)
-            .map_err(|error| RefreshError::Damaged(format!("its plan is no plan: {error}")))?;
+            .map_err(|error| RefreshError::Damaged(format!("its plan is invalid: {error}")))?;
         plan.validate().map_err(RefreshError::Damaged)?;
         Ok((plan, expected, end.next_multiple_of(BLOCK) as u64))
     }

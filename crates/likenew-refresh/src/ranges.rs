@@ -19,7 +19,7 @@ impl Ranges {
     pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
         let refuse = |range: &Range<u64>, reason: &str| {
             Err(RefreshError::Unsuitable(format!(
-                "bytes {}..{} can not be refreshed: {reason}; nothing was changed",
+                "bytes {}..{} cannot be refreshed: {reason}; nothing was changed",
                 range.start, range.end
             )))
         };

@@ -62,7 +62,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
     /// The caller sees to it that nobody else uses the store until the refresh has ended.
     ///
     /// # Errors
-    /// The task can not be done, a witness can not be read, or the journal can not be made.
+    /// The task cannot be done, a witness cannot be read, or the journal cannot be made.
     pub fn begin(mut store: S, file: F, task: &Task) -> Result<Self, RefreshError> {
         let plan = Plan::new(task, &mut store)?;
         let first = 0;

@@ -54,7 +54,7 @@ pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges 
 /// A hash (XXH3) over all of them.
 ///
 /// # Errors
-/// One can not be read.
+/// One cannot be read.
 pub(crate) fn fingerprint(
     witnesses: &Ranges,
     store: &mut impl BlockStore,

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use likenew_core::verdict::Row;
+use likenew_core::findings::Row;
 use serde_json::Value;
 
 use crate::unit::{Unit, clean, heading};
+use likenew_core::quantity::with_range;
 
 /// One column as it is shown: the values of a key, with the ends of their interval where the table has them.
 pub(crate) struct Column {
@@ -101,7 +102,7 @@ impl Column {
         };
         let end = |key: &String| row.get(key).and_then(Value::as_f64).map(|value| self.spell(value, row));
         match self.interval.as_ref().map(|(low, high)| (end(low), end(high))) {
-            Some((Some(low), Some(high))) => with_interval(&spelled, &low, &high),
+            Some((Some(low), Some(high))) => with_range(&spelled, &low, &high),
             _ => spelled,
         }
     }
@@ -112,20 +113,6 @@ impl Column {
             None => self.unit.spell_below_heading(value),
         }
     }
-}
-
-/// `68.8 MB/s (68.6–69.0)`: a unit that all three have is said once.
-fn with_interval(spelled: &str, low: &str, high: &str) -> String {
-    let unit = unit_of(spelled);
-    let shared =
-        !unit.contains(|c: char| c.is_ascii_digit()) && [low, high].iter().all(|end| unit_of(end) == unit);
-    let bare = |end: &str| if shared { end[..end.len() - unit.len()].to_owned() } else { end.to_owned() };
-    format!("{spelled} ({}–{})", bare(low), bare(high))
-}
-
-/// What stands behind a number.
-fn unit_of(spelled: &str) -> &str {
-    spelled.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | ',' | 'e'))
 }
 
 /// All keys, in order of first appearance.
@@ -215,8 +202,8 @@ mod tests {
             cells_shown(&rows),
             [
                 vec!["test", "new", "used", "drop"],
-                vec!["random write", "39.3 MB/s", "23.0 MB/s", "41.5%"],
-                vec!["score", "11,902 points", "11,536 points", "3.10%"],
+                vec!["random write", "39.3 MB/s", "23.0 MB/s", "42%"],
+                vec!["score", "11,902 points", "11,536 points", "3.1%"],
             ]
         );
     }
@@ -232,7 +219,7 @@ mod tests {
             [
                 vec!["metric", "now", "arrivals", "ratio"],
                 vec!["read", "515 MB/s", "–", "2"],
-                vec!["random_read", "9100/s", "3.00/s", "1.50"],
+                vec!["random_read", "9,100 IOPS", "3.00 IOPS", "1.50"],
             ]
         );
     }

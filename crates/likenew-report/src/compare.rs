@@ -4,7 +4,7 @@ mod join;
 mod pictures;
 
 use indexmap::IndexSet;
-use likenew_core::verdict::{Row, Series};
+use likenew_core::findings::{Row, Series};
 
 use crate::grid::Grid;
 use crate::labelled_document::LabelledDocument;
@@ -137,7 +137,7 @@ mod tests {
             ]
         );
         assert_eq!(grid.rows.len(), 8);
-        assert_eq!(grid.rows[1][4], "0.25×");
+        assert_eq!(grid.rows[1][4], "0.250×");
         assert_eq!(grid.rows[0][3..5], ["–", "–"], "the row that the second document lacks");
         single_document(&tables, "passes");
     }

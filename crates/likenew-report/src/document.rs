@@ -4,18 +4,20 @@
 //! repository is the form in JSON Schema.
 
 use indexmap::IndexMap;
+use likenew_core::answer::Answer;
 use likenew_core::drive::Identity;
+use likenew_core::findings::{Findings, Row, Series};
 use likenew_core::instrument::Instrument;
+use likenew_core::overview::Overview;
 use likenew_core::plan::Plan;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Row, Series, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ReportError;
 use crate::finite;
 
 /// The version of the form that this crate writes and reads.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One run, as it is reported. The order of the fields is the order of the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,8 +31,12 @@ pub struct Document {
     pub target: Identity,
     /// What was asked.
     pub plan: Plan,
+    /// What was found, in one or two sentences.
+    pub summary: String,
     /// Most important first.
-    pub verdicts: Vec<Verdict>,
+    pub answers: Vec<Answer>,
+    /// What of it is shown on one screen.
+    pub overview: Overview,
     /// By name, answers first; the unit stands at the end of each column's key.
     pub tables: IndexMap<String, Vec<Row>>,
     /// By name, in the order in which they are looked at.
@@ -53,13 +59,15 @@ impl Document {
         bytes_written: u64,
         elapsed: Nanos,
     ) -> Self {
-        let Findings { verdicts, tables, series } = findings;
+        let Findings { summary, answers, overview, tables, series } = findings;
         Self {
             schema: SCHEMA,
             procedure: plan.procedure.clone(),
             target,
             plan,
-            verdicts,
+            summary,
+            answers,
+            overview,
             tables,
             series,
             bytes_written,
@@ -124,7 +132,9 @@ mod tests {
                 "procedure",
                 "target",
                 "plan",
-                "verdicts",
+                "summary",
+                "answers",
+                "overview",
                 "tables",
                 "series",
                 "bytes_written",
@@ -137,13 +147,15 @@ mod tests {
     #[test]
     fn what_is_no_document_is_refused_with_a_reason() {
         let other =
-            fixtures::bench("sim:new", 1.0).to_json().unwrap().replacen("\"schema\": 1", "\"schema\": 2", 1);
-        assert!(matches!(Document::from_json(&other), Err(ReportError::OtherSchema { version: 2 })));
-        for text in ["", "[]", "{}", "null", "{\"schema\": 1}", "{\"schema\": 1e999}", "{\"schema\": -1}"] {
+            fixtures::bench("sim:new", 1.0).to_json().unwrap().replacen("\"schema\": 2", "\"schema\": 1", 1);
+        assert!(matches!(Document::from_json(&other), Err(ReportError::OtherSchema { version: 1 })));
+        let error = Document::from_json(&other).unwrap_err().to_string();
+        assert!(error.contains("likenew report RUN --json FILE"), "it says what to do: {error}");
+        for text in ["", "[]", "{}", "null", "{\"schema\": 2}", "{\"schema\": 1e999}", "{\"schema\": -1}"] {
             let error = Document::from_json(text).unwrap_err();
             assert!(matches!(error, ReportError::NotADocument(_)), "{text}: {error}");
         }
-        let misspelt = other.replacen("\"schema\": 2", "\"schema\": 1, \"verdict\": []", 1);
+        let misspelt = other.replacen("\"schema\": 1", "\"schema\": 2, \"verdict\": []", 1);
         assert!(Document::from_json(&misspelt).unwrap_err().to_string().contains("unknown field `verdict`"));
     }
 }

@@ -19,8 +19,8 @@ pub enum ReportError {
     NotADocument(#[source] serde_json::Error),
     /// The text is a document of another version of the form.
     #[error(
-        "this document has schema {version}, and this likenew reads schema {}: use a likenew of the version that \
-         wrote it",
+        "this document has schema {version}, and this version of likenew reads schema {} only: write it again with \
+         `likenew report RUN --json FILE`, after `likenew judge RUN` if the run is as old as the document",
         crate::document::SCHEMA
     )]
     OtherSchema {

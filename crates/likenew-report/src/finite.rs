@@ -6,14 +6,7 @@ use crate::error::ReportError;
 /// # Errors
 /// The first number of the document that is infinite or not a number, with its place.
 pub(crate) fn check(document: &Document) -> Result<(), ReportError> {
-    for (index, verdict) in document.verdicts.iter().enumerate() {
-        if let Some(estimate) = &verdict.estimate {
-            let place = |end| format!("verdicts[{index}].estimate.{end}");
-            number(estimate.value, || place("value"))?;
-            number(estimate.low, || place("low"))?;
-            number(estimate.high, || place("high"))?;
-        }
-    }
+    answers(document)?;
     for (name, series) in &document.series {
         for line in &series.lines {
             for value in line.points.iter().flatten() {
@@ -27,8 +20,8 @@ pub(crate) fn check(document: &Document) -> Result<(), ReportError> {
             number(mark.x, || format!("the mark \"{}\" of series.{name}", mark.label))?;
         }
     }
-    if let Some(device_counters_text) = &document.target.accounting {
-        number(device_counters_text.write_amplification, || "target.accounting.write_amplification".into())?;
+    if let Some(counters) = &document.target.accounting {
+        number(counters.write_amplification, || "target.accounting.write_amplification".into())?;
     }
     if let Some(limits) = &document.instrument.calibration {
         number(limits.nop_iops, || "instrument.calibration.nop_iops".into())?;
@@ -37,6 +30,27 @@ pub(crate) fn check(document: &Document) -> Result<(), ReportError> {
         number(limits.ratio_data_bytes_per_s, || "instrument.calibration.ratio_data_bytes_per_s".into())?;
     }
     table("plan.options", &document.plan.options)
+}
+
+fn answers(document: &Document) -> Result<(), ReportError> {
+    for (index, answer) in document.answers.iter().enumerate() {
+        if let Some(estimate) = &answer.estimate {
+            let place = |end| format!("answers[{index}].estimate.{end}");
+            number(estimate.value, || place("value"))?;
+            number(estimate.low, || place("low"))?;
+            number(estimate.high, || place("high"))?;
+        }
+        for action in &answer.actions {
+            let place = || format!("answers[{index}].actions.{}.time_s", action.id);
+            action.time_s.map_or(Ok(()), |seconds| number(seconds, place))?;
+        }
+    }
+    let rows = document.overview.table.iter().flat_map(|table| &table.rows).enumerate();
+    for (index, row) in rows {
+        let place = || format!("overview.table.rows[{index}].share");
+        row.share.map_or(Ok(()), |share| number(share, place))?;
+    }
+    Ok(())
 }
 
 fn number(value: f64, place: impl FnOnce() -> String) -> Result<(), ReportError> {
@@ -58,8 +72,8 @@ fn option(place: &str, value: &toml::Value) -> Result<(), ReportError> {
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::findings::Mark;
     use likenew_core::instrument::Calibration;
-    use likenew_core::verdict::Mark;
 
     use super::*;
     use crate::fixtures;
@@ -73,12 +87,12 @@ mod tests {
             let error = document.to_json().unwrap_err().to_string();
             assert!(error.starts_with(place), "{error}");
         };
-        fn estimate(document: &mut Document) -> &mut likenew_core::verdict::Estimate {
-            document.verdicts[0].estimate.as_mut().unwrap()
+        fn estimate(document: &mut Document) -> &mut likenew_core::answer::Estimate {
+            document.answers[0].estimate.as_mut().unwrap()
         }
-        case(&|d| estimate(d).value = f64::NAN, "verdicts[0].estimate.value is NaN");
-        case(&|d| estimate(d).low = f64::NEG_INFINITY, "verdicts[0].estimate.low is -inf");
-        case(&|d| estimate(d).high = f64::INFINITY, "verdicts[0].estimate.high is inf");
+        case(&|d| estimate(d).value = f64::NAN, "answers[0].estimate.value is NaN");
+        case(&|d| estimate(d).low = f64::NEG_INFINITY, "answers[0].estimate.low is -inf");
+        case(&|d| estimate(d).high = f64::INFINITY, "answers[0].estimate.high is inf");
         case(
             &|d| d.series.get_mut("bandwidth").unwrap().lines[1].points[2][1] = f64::NAN,
             "a point of \"write\" in series.bandwidth",

@@ -1,11 +1,14 @@
 //! Documents for tests, as the procedures write them.
 
+use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::drive::{FlashCounters, Identity, Kind};
+use likenew_core::findings::{Axis, Findings, Line, Mark, Row, Series, Shape};
 use likenew_core::instrument::Instrument;
+use likenew_core::overview::{Lead, Overview, OverviewTable};
 use likenew_core::plan::Plan;
+use likenew_core::quantity::{Rate, Share};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Axis, Findings, Line, Mark, Row, Series, Shape, Standing, Verdict};
 use serde_json::json;
 
 use crate::document::Document;
@@ -13,7 +16,10 @@ use crate::document::Document;
 /// One of each kind.
 pub(crate) fn all() -> Vec<Document> {
     let published = ["sweep-new", "endure-steady", "age-used"].map(example);
-    [bench("sim:x25m", 1.0), fill("sim:x25m"), empty("nop")].into_iter().chain(published).collect()
+    [bench("sim:x25m", 1.0), fill("sim:x25m"), empty("nop"), healthy(), sick(), unknown(), failed()]
+        .into_iter()
+        .chain(published)
+        .collect()
 }
 
 /// A published example.
@@ -57,23 +63,30 @@ pub(crate) fn bench(name: &str, share: f64) -> Document {
     );
     if share < 1.0 {
         let percent = share * 100.0;
-        findings.verdicts.push(
-            Verdict::new(
-                format!("The drive writes at {percent:.0} percent of its new speed."),
-                Standing::Holds,
-            )
-            .problem()
-            .estimate(percent, percent - 0.4, percent + 0.5, "%")
-            .with_evidence("Every one of the four tests writes slower than when new, by the same share.")
-            .with_evidence("Reading is as fast as when new, so the link and the host are not the cause."),
+        findings.answers.push(
+            Answer::problem("write_speed", "Writes", format!("{} of new", Share(share)))
+                .estimate(percent, percent - 0.4, percent + 0.5, "%")
+                .with_evidence("All four tests write slower than when new, by the same share.")
+                .with_evidence("Reads are as fast as when new, so neither link nor host is the cause.")
+                .action(rewrite(name)),
         );
+        findings.summary = format!("Writes run at {} of new.", Share(share));
+    } else {
+        findings.summary = "Sequential read 251 MB/s, write 77.2 MB/s; 4K random read QD1 21.4 MB/s.".into();
     }
-    findings.verdicts.push(
-        Verdict::new("Sequential writing is steady from pass to pass.", Standing::Holds)
+    findings.answers.push(
+        Answer::info("steadiness", "Sequential write", "steady: all passes within 1.60%")
             .estimate(77.2e6 * share, 76.4e6 * share, 77.9e6 * share, "bytes/s")
-            .with_evidence("Five passes of SEQ1M Q8T1 write lie within 1.6 percent of their median, and none of them had a pause of more than 50 ms.")
-            .caveat("Data was incompressible; a drive that compresses may show more on other data."),
+            .with_evidence("Five passes of SEQ1M Q8T1 write lie within 1.60% of their median, and none of them stalled for 50 ms or more.")
+            .caveat("Only incompressible data was written; a drive that compresses may be faster with other data."),
     );
+    let mut table = OverviewTable::new(["test", "read", "write"]);
+    for (test, read, write) in TESTS {
+        table.push([test.into(), Rate(read).to_string(), Rate(write * share).to_string()]);
+    }
+    let lead = if share < 1.0 { Lead::Summary } else { Lead::Table };
+    findings.overview =
+        Overview { lead, answers: Vec::new(), table: Some(table), series: Some("bandwidth".into()) };
     document("bench", name, if share == 1.0 { "new" } else { "used" }, findings)
 }
 
@@ -120,12 +133,12 @@ pub(crate) fn fill(name: &str) -> Document {
             .marks(marks),
     );
     findings.series.insert("seconds".into(), seconds(&findings.tables["files"]));
-    findings.verdicts.push(
-        Verdict::new("The speed falls into two groups: the drive has aged.", Standing::Holds)
-            .problem()
-            .with_evidence("100 of 200 files were written at about 5.7 MB/s, the others at 76.6 MB/s."),
+    findings.summary = "Half of the files were written at 5.70 MB/s, the others at 76.6 MB/s.".into();
+    findings.answers.push(
+        Answer::problem("levels", "Write levels", "two: 5.70 and 76.6 MB/s")
+            .with_evidence("100 of 200 files were written at about 5.70 MB/s, the others at 76.6 MB/s."),
     );
-    findings.verdicts.push(Verdict::new("The slow files lie in runs.", Standing::Undecided));
+    findings.answers.push(Answer::unknown("slow_regions", "Slow regions", "in runs of 20 files, once seen"));
     document("fill", name, "used", findings)
 }
 
@@ -134,6 +147,127 @@ fn seconds(files: &[Row]) -> Series {
     let point = |row: &Row| [row["elapsed_ns"].as_f64().unwrap(), row["bytes_per_s"].as_f64().unwrap()];
     Series::new("Speed over time", Shape::Line, Axis::new("time", "ns"), Axis::new("speed", "bytes/s"))
         .lines([Line::new("write", files.iter().map(point).collect())])
+}
+
+/// What a check of a used drive finds.
+pub(crate) fn sick() -> Document {
+    let target = "sim:x25m?state=used";
+    let mut findings = Findings {
+        summary: "Writes are slow: sustained writes run at 19.8 MB/s, 26% of new (77.2 MB/s).".into(),
+        ..Findings::default()
+    };
+    let overwrite = Action::new("recondition_overwrite_all", "Overwrite the whole drive")
+        .command(format!("likenew recondition '{target}' --step overwrite-all"))
+        .loses(Loss::Everything)
+        .time(Nanos::from_secs(3000));
+    findings.answers = vec![
+        Answer::problem("sustained_write", "Sustained write", "19.8 MB/s, 26% of new")
+            .estimate(19.8e6, 15.9e6, 24.7e6, "bytes/s")
+            .action(rewrite(target))
+            .action(overwrite.clone()),
+        Answer::info("cause", "Cause", "no TRIM (this drive ignores it), 99.8% likely")
+            .with_evidence("Garbage collection copies deleted data before every write."),
+        Answer::problem("sequential_write", "Sequential write", "23.3 MB/s, 30% of new")
+            .action(rewrite(target)),
+        Answer::unknown(
+            "power_saving",
+            "Power saving",
+            "4K random reads QD1 are 8 to 31% slower after a pause",
+        )
+        .action(
+            Action::new("check_again", "Measure random reads again")
+                .command(format!("likenew check '{target}' --passes 5"))
+                .time(Nanos::from_secs(240)),
+        ),
+        Answer::good("random_read", "4K random read", "4,940 IOPS, 100% of new"),
+    ];
+    let mut table = OverviewTable::new(["", "now", "when new"]);
+    table.push_with_share(["sequential read", "254 MB/s", "254 MB/s"], Some(1.0));
+    table.push_with_share(["sequential write", "23.3 MB/s", "77.3 MB/s"], Some(0.301));
+    table.push_with_share(["sustained write", "19.8 MB/s", "77.2 MB/s"], Some(0.256));
+    table.push_with_share(["4K random read", "4,940 IOPS", "4,940 IOPS"], Some(1.0));
+    table.push_with_share(["4K random write", "3,060 IOPS", "9,590 IOPS"], Some(0.319));
+    table.push_with_share(["4K random read QD32", "36,200 IOPS", "36,200 IOPS"], Some(1.0));
+    findings.overview = Overview {
+        lead: Lead::Summary,
+        answers: vec!["cause".into(), "power_saving".into()],
+        table: Some(table),
+        series: Some("sustained".into()),
+    };
+    let points =
+        (0..60).map(|second| [f64::from(second) * 1e9, if second < 8 { 74e6 } else { 19.8e6 }]).collect();
+    findings.series.insert(
+        "sustained".into(),
+        Series::new("Sustained write", Shape::Line, Axis::new("time", "ns"), Axis::new("rate", "bytes/s"))
+            .lines([Line::new("now", points)]),
+    );
+    document("check", target, "used", findings)
+}
+
+/// What a check of the same drive finds when nothing is wrong with it.
+pub(crate) fn healthy() -> Document {
+    let mut findings = Findings {
+        summary: "As fast as new: sustained writes run at 76.9 MB/s, 99.6% of new.".into(),
+        ..Findings::default()
+    };
+    findings.answers = vec![Answer::good("sustained_write", "Sustained write", "76.9 MB/s, 99.6% of new")];
+    let mut table = OverviewTable::new(["", "now", "when new"]);
+    table.push_with_share(["sequential read", "254 MB/s", "254 MB/s"], Some(1.0));
+    table.push_with_share(["sustained write", "76.9 MB/s", "77.2 MB/s"], Some(0.996));
+    findings.overview =
+        Overview { table: Some(table), series: Some("sustained".into()), ..Overview::default() };
+    let points = (0..60).map(|second| [f64::from(second) * 1e9, 76.9e6]).collect();
+    findings.series.insert(
+        "sustained".into(),
+        Series::new("Sustained write", Shape::Line, Axis::new("time", "ns"), Axis::new("rate", "bytes/s"))
+            .lines([Line::new("now", points)]),
+    );
+    document("check", "sim:x25m", "new", findings)
+}
+
+/// What a check finds of a drive that nothing is known of.
+pub(crate) fn unknown() -> Document {
+    let mut findings = Findings {
+        summary: "987 MB/s read, 387 MB/s write. No reference for this virtual disk, so it cannot be called slow or \
+                  fast."
+            .into(),
+        ..Findings::default()
+    };
+    let rated = Action::new("rated", "Compare with what the maker says").command(
+        "likenew check '/mnt/a folder with photos of the last summer' --advertised read=1000MB/s,write=500MB/s,random_read=90000,random_write=80000",
+    );
+    let later = Action::new("later", "Compare with today: this run is kept as the baseline")
+        .command("likenew check '/mnt/a folder with photos of the last summer'")
+        .time(Nanos::from_secs(60));
+    findings.answers = vec![
+        Answer::unknown("reference", "Reference", "none for this drive").action(later).action(rated),
+        Answer::info("sequential_read", "Sequential read", "987 MB/s"),
+        Answer::info("sequential_write", "Sequential write", "387 MB/s"),
+    ];
+    findings.overview.answers = vec!["sequential_read".into(), "sequential_write".into()];
+    document("check", "/mnt/a folder with photos of the last summer", "", findings)
+}
+
+/// A benchmark that the drive did not let come to its end.
+pub(crate) fn failed() -> Document {
+    let mut document = bench("sim:x25m", 1.0);
+    document.answers.insert(
+        0,
+        Answer::problem("errors", "I/O errors", "12 of 4,096 writes failed in SEQ1M Q1T1")
+            .with_evidence("The drive answered them with an error; the first was at 1.50 GiB.")
+            .caveat("The test ended there, so its numbers are those of 1.50 GiB."),
+    );
+    if let Some(table) = &mut document.overview.table {
+        table.rows[1].cells[2] = "failed".into();
+    }
+    document
+}
+
+fn rewrite(target: &str) -> Action {
+    Action::new("recondition", "Restore it step by step")
+        .command(format!("likenew recondition '{target}'"))
+        .time(Nanos::from_secs(5400))
+        .bytes_written(150_000_000_000)
 }
 
 /// A run that found nothing.

@@ -1,6 +1,6 @@
 //! A table as people see it: headings and cells, ready to be set.
 
-use likenew_core::verdict::Row;
+use likenew_core::findings::Row;
 
 use crate::column::{Column, identity};
 

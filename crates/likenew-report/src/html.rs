@@ -1,6 +1,6 @@
 //! Documents as one HTML file that needs neither network nor server.
 //!
-//! The file is the page that Vite builds from `web/`, with the documents inside, and with verdicts and tables as plain HTML in
+//! The file is the page that Vite builds from `web/`, with the documents inside, and with answers and tables as plain HTML in
 //! `<noscript>` for readers without scripts.
 
 mod plain;
@@ -42,7 +42,7 @@ fn data_block(documents: &[LabelledDocument]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::verdict::{Standing, Verdict};
+    use likenew_core::answer::Answer;
 
     use super::*;
     use crate::document::Document;
@@ -53,7 +53,7 @@ mod tests {
 
     fn nasty() -> Vec<LabelledDocument> {
         let mut document = fixtures::fill("sim:<b>");
-        document.verdicts.insert(0, Verdict::new(NASTY, Standing::Fails).with_evidence(NASTY).caveat(NASTY));
+        document.answers.insert(0, Answer::problem(NASTY, NASTY, NASTY).with_evidence(NASTY).caveat(NASTY));
         document.tables.get_mut("files").unwrap()[0].insert(NASTY.into(), NASTY.into());
         document.tables.insert(NASTY.into(), Vec::new());
         label_all(vec![document])
@@ -90,7 +90,27 @@ mod tests {
         assert!(page.contains("&lt;/script&gt;&lt;!--"));
         assert_eq!(page.matches("<tr>").count(), 201 + 11, "files and stalls, each with a row of headings");
         let first = page.find("alert(1)").unwrap();
-        assert!(first < page.find("two groups").unwrap(), "verdicts keep their order");
+        assert!(first < page.find("two: 5.70").unwrap(), "answers keep their order");
+    }
+
+    #[test]
+    fn the_plain_page_says_what_is_wrong_and_what_to_do() {
+        let page = plain::body(&label_all(vec![fixtures::sick()]));
+        let order = [
+            "class=\"mark problem\"",
+            "Writes are slow: sustained writes run at 19.8 MB/s",
+            "width:25.6%",
+            "Fix it",
+            "<pre>likenew recondition 'sim:x25m?state=used'</pre>",
+            "nothing lost · about 90 min",
+            "ERASES everything",
+            "To decide",
+            "<details><summary>",
+            "no TRIM (this drive ignores it), 99.8% likely",
+            "Target sim:x25m?state=used: Intel X25-M 80 GB",
+        ];
+        let places = order.map(|text| page.find(text).unwrap_or_else(|| panic!("no {text} in {page}")));
+        assert!(places.is_sorted(), "{places:?}");
     }
 
     #[test]
@@ -101,14 +121,14 @@ mod tests {
             fixtures::fill("new"),
         ]);
         let page = plain::body(&documents);
-        assert!(page.contains("used ÷ new") && page.contains("0.25×"));
+        assert!(page.contains("used ÷ new") && page.contains("0.250×"));
         assert!(page.find("<h1>bench</h1>").unwrap() < page.find("<h1>fill</h1>").unwrap());
     }
 
     #[test]
     fn numbers_that_json_cannot_hold_are_refused() {
         let mut document = fixtures::bench("sim:new", 1.0);
-        document.verdicts[0].estimate.as_mut().unwrap().value = f64::NAN;
+        document.answers[0].estimate.as_mut().unwrap().value = f64::NAN;
         assert!(page(&label_all(vec![document])).unwrap_err().to_string().contains("estimate.value is NaN"));
     }
 }

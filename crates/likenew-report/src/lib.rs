@@ -1,4 +1,4 @@
-//! What a procedure found, shown: verdicts, tables and series as terminal text, JSON and HTML.
+//! What a procedure found, shown: answers, tables and series as terminal text, JSON and HTML.
 //!
 //! Promises that every number it shows stands in the document (a ratio between two documents is the only
 //! arithmetic), that the same documents always give the same bytes, and that text from a document can neither
@@ -13,6 +13,7 @@ mod finite;
 mod grid;
 pub mod html;
 pub mod labelled_document;
+mod overview_cell;
 mod scale;
 pub mod terminal;
 mod unit;

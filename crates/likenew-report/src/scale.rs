@@ -1,6 +1,6 @@
 //! Axes: which part of the numbers a picture shows, and where it is labelled.
 
-use likenew_core::verdict::{Axis, Scale as Wanted};
+use likenew_core::findings::{Axis, Scale as Wanted};
 
 use crate::unit::Unit;
 
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(along(&[512.0, 8_388_608.0], "bytes", 5), ["4 KiB", "64 KiB", "1 MiB"]);
         assert_eq!(along(&[1.0, 2.0, 8.0, 32.0], "", 6), ["1", "2", "4", "8", "16", "32"], "depths");
         assert_eq!(along(&[10.0, 90.0], "", 6), ["10", "20", "50"]);
-        assert_eq!(along(&[1e3, 1e6], "", 6), ["1000", "10,000", "100,000", "1,000,000"]);
+        assert_eq!(along(&[1e3, 1e6], "", 6), ["1,000", "10,000", "100,000", "1,000,000"]);
         assert_eq!(along(&[80e3, 30e6], "ns", 5), ["100 µs", "1 ms", "10 ms"]);
         assert_eq!(
             along(&[110e3, 140e3], "ns", 4),

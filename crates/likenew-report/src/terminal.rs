@@ -1,28 +1,47 @@
-//! Documents as text for people: verdicts first, then tables, then pictures, within the width of a terminal.
+//! Documents as text for people, within the width of a terminal: one screen, everything, or one line.
 
+mod answers;
 mod bars;
 mod chart;
+mod details;
 mod heat;
+mod overview;
 mod paint;
 mod plot;
+mod screen;
 mod shades;
 mod tables;
-mod verdicts;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::compare::{Group, groups};
+use crate::compare::groups;
 use crate::labelled_document::LabelledDocument;
 use crate::unit::clean;
 use paint::Paint;
 
+/// How much of a document is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// What fits one screen: at most 24 lines from 100 columns on, and at most 30 below.
+    #[default]
+    Screen,
+    /// Everything.
+    Details,
+    /// One line: mark and summary.
+    Line,
+}
+
 /// Where the text will be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terminal {
     /// Columns of characters; below [`Terminal::WIDTH_MIN`] counts as that many. 80 where nothing is known.
     pub width: usize,
-    /// Whether to use colour; without it the same is said in words.
-    pub colour: bool,
+    /// Whether to use color; without it the same is said in words.
+    pub color: bool,
+    /// How much is shown.
+    pub view: View,
+    /// The command that shows the details, for the last line of a screen.
+    pub details_command: Option<String>,
 }
 
 impl Terminal {
@@ -32,24 +51,28 @@ impl Terminal {
 
 impl Default for Terminal {
     fn default() -> Self {
-        Self { width: 80, colour: false }
+        Self { width: 80, color: false, view: View::Screen, details_command: None }
     }
 }
 
 /// The documents as text that ends with a newline; those of one procedure stand side by side.
 pub fn show(documents: &[LabelledDocument], terminal: &Terminal) -> String {
     let page =
-        Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { colour: terminal.colour } };
+        Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { color: terminal.color } };
     let groups = groups(documents);
     let mut blocks = Vec::new();
     for group in &groups {
-        if groups.len() > 1 {
+        if groups.len() > 1 && terminal.view != View::Line {
             blocks.push(page.title(group.procedure));
         }
-        blocks.extend(page.group(group));
+        match terminal.view {
+            View::Screen => blocks.push(page.screen(group, terminal.details_command.as_deref())),
+            View::Details => blocks.extend(page.details(group)),
+            View::Line => blocks.push(page.lines(group)),
+        }
     }
     // Cells and plots are padded to their full width; the ends of lines need not be.
-    let text = blocks.join("\n");
+    let text = blocks.join(if terminal.view == View::Line { "" } else { "\n" });
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -60,26 +83,6 @@ struct Page {
 }
 
 impl Page {
-    fn group(&self, group: &Group<'_>) -> Vec<String> {
-        let mut blocks = Vec::new();
-        for (member, name) in group.members.iter().zip(&group.names) {
-            let mut block = String::new();
-            if group.members.len() > 1 {
-                let label = clean(&member.label);
-                let heading = if *name == label { label } else { format!("{name} = {label}") };
-                block = format!("{}\n", self.title(&heading).trim_end());
-            }
-            block += &self.verdicts(&member.document);
-            block += &self.run_details(&member.document);
-            blocks.push(block);
-        }
-        blocks.extend(group.tables().iter().map(|(title, grid)| self.table(title, grid)));
-        let pictures = group.pictures();
-        let shown = pictures.iter().filter(|picture| !picture.axis_implied);
-        blocks.extend(shown.map(|picture| self.picture(picture)));
-        blocks
-    }
-
     /// Lines of text longer than a hundred columns are hard to read; tables may be wider.
     fn text_width(&self) -> usize {
         self.width.min(100)
@@ -101,15 +104,34 @@ impl Page {
 
     /// A text in lines that fit, each after an indent, the first after a `head` of the same width.
     fn wrap(&self, text: &str, head: &str, indent: usize) -> Vec<String> {
-        let blank = " ".repeat(indent);
-        let options = textwrap::Options::new(self.text_width())
-            .initial_indent(head)
-            .subsequent_indent(&blank)
-            // Unicode would break MB/s after its slash.
-            .word_separator(textwrap::WordSeparator::AsciiSpace)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
+        wrap(text, head, indent, self.text_width())
     }
+
+    /// The same in at most so many lines, ended by an ellipsis where that leaves something out.
+    fn wrap_at_most(&self, text: &str, head: &str, indent: usize, most: usize) -> Vec<String> {
+        let mut lines = self.wrap(text, head, indent);
+        if lines.len() <= most {
+            return lines;
+        }
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            while last.width() >= self.text_width() && last.pop().is_some() {}
+            *last = format!("{}…", last.trim_end().trim_end_matches(['.', ',', ';', ':']));
+        }
+        lines
+    }
+}
+
+/// A text in lines of at most this width, each after an indent, the first after a `head` of the same width.
+fn wrap(text: &str, head: &str, indent: usize, width: usize) -> Vec<String> {
+    let blank = " ".repeat(indent);
+    let options = textwrap::Options::new(width)
+        .initial_indent(head)
+        .subsequent_indent(&blank)
+        // Unicode would break MB/s after its slash.
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
 }
 
 #[cfg(test)]

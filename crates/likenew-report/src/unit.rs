@@ -2,7 +2,7 @@
 //!
 //! `schema/spelling.json` lists examples that this module and the page both keep.
 
-use likenew_core::units::{Nanos, amount, three_digits};
+use likenew_core::quantity::{Factor, Iops, Latency, Number, Rate, Share, Size, digits};
 
 /// What a number counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,9 @@ pub(crate) enum Unit {
     Share,
     /// One number over another of its kind.
     Ratio,
-    /// Something a second.
+    /// I/Os a second.
+    Iops,
+    /// Something else a second.
     Frequency,
     /// Degrees Celsius.
     Celsius,
@@ -39,7 +41,8 @@ impl Unit {
             "%" => Self::Percent,
             "share" => Self::Share,
             "×" => Self::Ratio,
-            "1/s" => Self::Frequency,
+            "1/s" => Self::Iops,
+            "/s" => Self::Frequency,
             "°C" => Self::Celsius,
             "" | "1" => Self::Plain,
             other => Self::Other(clean(other)),
@@ -48,7 +51,7 @@ impl Unit {
 
     /// Whether a ratio of two such numbers says how much faster one drive is.
     pub(crate) fn is_rate(&self) -> bool {
-        matches!(self, Self::Rate | Self::Frequency)
+        matches!(self, Self::Rate | Self::Iops | Self::Frequency)
     }
 
     /// `value` with its unit: `251 MB/s`, `74.5 GiB`, `82.1 µs`.
@@ -57,19 +60,17 @@ impl Unit {
             return format!("-{}", self.spell(-value));
         }
         match self {
-            Self::Rate => format!("{} MB/s", digits(value / 1e6)),
-            Self::Amount => amount(value.round() as u64),
-            Self::Span if value < 1e3 && value.fract() != 0.0 => format!("{} ns", digits(value)),
-            Self::Span => Nanos(value.round() as u64).to_string(),
-            Self::Percent => format!("{}%", digits(value)),
-            Self::Share => format!("{}%", digits(value * 100.0)),
-            Self::Ratio => format!("{}×", digits(value)),
+            Self::Rate => Rate(value).to_string(),
+            Self::Amount => Size(value.round() as u64).to_string(),
+            Self::Span => Latency(value).to_string(),
+            Self::Percent => Share(value / 100.0).to_string(),
+            Self::Share => Share(value).to_string(),
+            Self::Ratio => Factor(value).to_string(),
+            Self::Iops => Iops(value).to_string(),
             Self::Frequency => format!("{}/s", digits(value)),
-            Self::Celsius => format!("{} °C", digits(value)),
-            Self::Plain if value.fract() == 0.0 => whole_number(value),
-            Self::Plain => digits(value),
-            Self::Other(unit) if value.fract() == 0.0 => format!("{} {unit}", whole_number(value)),
-            Self::Other(unit) => format!("{} {unit}", digits(value)),
+            Self::Celsius => format!("{} °C", Number(value)),
+            Self::Plain => Number(value).to_string(),
+            Self::Other(unit) => format!("{} {unit}", Number(value)),
         }
     }
 
@@ -78,47 +79,10 @@ impl Unit {
         let sign = if value < 0.0 { "-" } else { "" };
         match self {
             Self::Rate => format!("{sign}{}", digits(value.abs() / 1e6)),
-            Self::Frequency => format!("{sign}{}", digits(value.abs())),
+            Self::Iops | Self::Frequency => format!("{sign}{}", digits(value.abs())),
             _ => self.spell(value),
         }
     }
-}
-
-/// At least two significant digits, three from 0.1 on, all of them from 1000 on, in groups from 10 000 on.
-fn digits(value: f64) -> String {
-    if value == 0.0 {
-        "0".into()
-    } else if !(1e-4..1e15).contains(&value) {
-        scientific(value)
-    } else if value < 0.0995 {
-        let decimals = (1.0 - value.log10().floor()) as usize;
-        format!("{value:.decimals$}")
-    } else {
-        group_thousands(&three_digits(value))
-    }
-}
-
-fn whole_number(value: f64) -> String {
-    if value < 1e15 { group_thousands(&format!("{value:.0}")) } else { scientific(value) }
-}
-
-fn scientific(value: f64) -> String {
-    format!("{value:.1e}")
-}
-
-/// Commas between thousands of a number of five digits or more.
-fn group_thousands(text: &str) -> String {
-    if text.len() < 5 || text.contains('.') {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len() + text.len() / 3);
-    for (index, digit) in text.chars().enumerate() {
-        if index > 0 && (text.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// What a column is called, and what its numbers count, from the key: the unit is one of its words.
@@ -127,7 +91,7 @@ pub(crate) fn heading(key: &str) -> (String, Unit) {
     let found = [
         (&["bytes", "per", "s"][..], Unit::Rate, "MB/s"),
         (&["per", "s"], Unit::Frequency, "/s"),
-        (&["iops"], Unit::Frequency, "IOPS"),
+        (&["iops"], Unit::Iops, "IOPS"),
         (&["bytes"], Unit::Amount, ""),
         (&["ns"], Unit::Span, ""),
         (&["percent"], Unit::Percent, ""),
@@ -165,11 +129,14 @@ pub(crate) fn clean(text: &str) -> String {
 mod tests {
     use serde::Deserialize;
 
+    use likenew_core::quantity::with_range;
+
     use super::*;
 
     #[derive(Deserialize)]
     struct Spelling {
         values: Vec<SpellingCase>,
+        ranges: Vec<RangeCase>,
         headings: Vec<HeadingCase>,
     }
 
@@ -177,6 +144,14 @@ mod tests {
     struct SpellingCase {
         unit: String,
         value: f64,
+        text: String,
+    }
+
+    #[derive(Deserialize)]
+    struct RangeCase {
+        value: String,
+        low: String,
+        high: String,
         text: String,
     }
 
@@ -199,6 +174,13 @@ mod tests {
     }
 
     #[test]
+    fn ranges_are_spelled_as_published() {
+        for RangeCase { value, low, high, text } in spelling().ranges {
+            assert_eq!(with_range(&value, &low, &high), text);
+        }
+    }
+
+    #[test]
     fn keys_become_headings_as_published() {
         for HeadingCase { key, heading: expected, unit } in spelling().headings {
             assert_eq!(heading(&key), (expected, Unit::parse(&unit)), "{key}");
@@ -208,7 +190,7 @@ mod tests {
     #[test]
     fn a_heading_with_the_unit_is_not_repeated_in_its_cells() {
         assert_eq!(Unit::Rate.spell_below_heading(-251.3e6), "-251");
-        assert_eq!(Unit::Frequency.spell_below_heading(12_345.6), "12,346");
+        assert_eq!(Unit::Frequency.spell_below_heading(12_345.6), "12,300");
         assert_eq!(Unit::Span.spell_below_heading(12_340.0), "12.3 µs");
     }
 

@@ -1,147 +1,292 @@
-//! What is known of a verdict, a drive and a run, in the sentences that terminal and page share.
+//! Every sentence of this room: what terminal and page say about answers, actions, drives and runs.
 
-use likenew_core::drive::Kind;
+use std::collections::HashSet;
+
+use likenew_core::answer::{Action, Answer, Estimate, Loss, Standing};
+use likenew_core::drive::{FlashCounters, Kind};
 use likenew_core::instrument::AddedLatency;
+use likenew_core::quantity::{Factor, Number, Size, digits};
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, amount};
-use likenew_core::verdict::{Estimate, Standing, Verdict};
+use likenew_core::units::Nanos;
 
 use crate::document::Document;
 use crate::unit::{Unit, clean};
+use likenew_core::quantity::with_range;
 
-/// What a verdict means to the owner of the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Severity {
-    /// As it should be.
-    Good,
-    /// Not as it should be.
-    Bad,
-    /// Not known.
-    Doubtful,
-}
-
-/// What a verdict means to the owner: a claim that names a problem is good news when it fails.
-pub(crate) fn severity(verdict: &Verdict) -> Severity {
-    match (verdict.standing, verdict.problem) {
-        (Standing::Holds, true) | (Standing::Fails, false) => Severity::Bad,
-        (Standing::Holds, false) | (Standing::Fails, true) => Severity::Good,
-        (Standing::Undecided, _) => Severity::Doubtful,
+/// What stands before an answer, so that it can be told from others without color; measurements carry none.
+pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
+    match standing {
+        Standing::Good => Some("✓"),
+        Standing::Problem => Some("✗"),
+        Standing::Unknown => Some("?"),
+        Standing::Info => None,
     }
 }
 
-/// Whether a claim stands, in words that do not need colour.
-pub(crate) fn standing_word(verdict: &Verdict) -> &'static str {
-    match (verdict.standing, verdict.problem) {
-        (Standing::Holds, true) => "problem found",
-        (Standing::Holds, false) => "holds",
-        (Standing::Fails, true) => "no problem",
-        (Standing::Fails, false) => "does not hold",
-        (Standing::Undecided, _) => "undecided",
+/// What a screen reader says for the mark.
+pub(crate) fn mark_meaning(standing: Standing) -> Option<&'static str> {
+    match standing {
+        Standing::Good => Some("OK"),
+        Standing::Problem => Some("Problem"),
+        Standing::Unknown => Some("Unknown"),
+        Standing::Info => None,
     }
 }
 
-/// `77.2 MB/s (76.4 to 77.9 MB/s)`, without the interval where it is the value alone.
-pub(crate) fn estimate_words(estimate: &Estimate) -> String {
+/// The summary of a document; of one without, its first answer.
+pub(crate) fn summary(document: &Document) -> String {
+    if !document.summary.is_empty() {
+        return clean(&document.summary);
+    }
+    document.answers.first().map_or_else(|| "This run gave no answers.".into(), answer)
+}
+
+/// `Sequential write: 20 MB/s, 26% of new`.
+pub(crate) fn answer(answer: &Answer) -> String {
+    if answer.question.is_empty() {
+        return clean(&answer.answer);
+    }
+    format!("{}: {}", clean(&answer.question), clean(&answer.answer))
+}
+
+/// `19.8 MB/s (15.9–24.7)`, and without the interval where it is the value alone.
+pub(crate) fn estimate(estimate: &Estimate) -> String {
     let unit = Unit::parse(&estimate.unit);
-    let value = unit.spell(estimate.value);
-    if estimate.low == estimate.value && estimate.high == estimate.value {
-        return value;
+    with_range(unit.spell(estimate.value), unit.spell(estimate.low), unit.spell(estimate.high))
+}
+
+/// What stands above what repairs.
+pub(crate) const FIX_IT: &str = "Fix it";
+/// What stands above what would decide an open question.
+pub(crate) const TO_DECIDE: &str = "To decide";
+
+/// What an action does, what it takes away and what it costs: `Restore it step by step · nothing lost · about 90 min ·
+/// 140 GiB written`.
+pub(crate) fn action(action: &Action) -> String {
+    let mut parts = vec![clean(&action.why)];
+    // What no command does, takes nothing away either.
+    if action.command.is_some() || action.loses != Loss::Nothing {
+        parts.push(loss(action.loses).to_owned());
     }
-    let (low, high) = (unit.spell(estimate.low), unit.spell(estimate.high));
-    match (low.split_once(' '), high.split_once(' ')) {
-        (Some((low, unit)), Some((_, same))) if unit == same => format!("{value} ({low} to {high})"),
-        _ => format!("{value} ({low} to {high})"),
+    parts.extend(action.time_s.map(|seconds| format!("about {}", duration(seconds))));
+    parts.extend(action.bytes_written.map(|bytes| format!("{} written", Size(bytes))));
+    parts.join(" · ")
+}
+
+/// The actions of all answers of a standing, each command once.
+pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&Action> {
+    let mut known = HashSet::new();
+    let answers = document.answers.iter().filter(|answer| answer.standing == standing);
+    let actions = answers.flat_map(|answer| &answer.actions);
+    actions.filter(|action| known.insert(action_key(action))).collect()
+}
+
+/// What two actions must share to be the same: the command, or the name where no command does it.
+pub(crate) fn action_key(action: &Action) -> &str {
+    action.command.as_deref().unwrap_or(&action.id)
+}
+
+/// What an action takes away for good.
+pub(crate) fn loss(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Nothing => "nothing lost",
+        Loss::DeletedFiles => "deleted files cannot be recovered",
+        Loss::Everything => "ERASES everything",
     }
+}
+
+/// A time in whole seconds, minutes or hours, as exact as an estimate deserves.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "1 s".into(),
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 120.0 * 60.0 => format!("{:.0} min", s / 60.0),
+        s if s < 48.0 * 3600.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+/// Whose command takes an action back.
+pub(crate) fn undo(command: &str) -> String {
+    format!("To undo: {}", clean(command))
+}
+
+/// A caveat of an answer or a drive.
+pub(crate) fn caveat(sentence: &str) -> String {
+    format!("Caveat: {}", clean(sentence))
+}
+
+/// What a run cost, in brackets behind where its details are; nothing of one that took no time.
+pub(crate) fn cost(document: &Document) -> Option<String> {
+    cost_with_clock(document, ", simulated")
+}
+
+/// The same, with what follows a time of a virtual clock.
+fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
+    let elapsed = Nanos(document.elapsed_ns);
+    let clock = match document.instrument.clock {
+        Clock::Wall => "",
+        Clock::Virtual => is_virtual,
+    };
+    match (document.bytes_written, document.elapsed_ns) {
+        (0, 0) => None,
+        (0, _) => Some(format!("wrote nothing, took {elapsed}{clock}")),
+        (bytes, 0) => Some(format!("wrote {}", Size(bytes))),
+        (bytes, _) => Some(format!("wrote {} in {elapsed}{clock}", Size(bytes))),
+    }
+}
+
+/// The last line of a screen.
+pub(crate) fn last_line(details_command: Option<&str>, cost: Option<&str>) -> Option<String> {
+    match (details_command, cost) {
+        (Some(command), Some(cost)) => Some(format!("Details: {command}   ({cost})")),
+        (Some(command), None) => Some(format!("Details: {command}")),
+        (None, Some(cost)) => Some(format!("({cost})")),
+        (None, None) => None,
+    }
+}
+
+/// How many things of a kind a screen leaves out: `… 12 more rows`.
+pub(crate) fn more(count: usize, one: &str, several: &str) -> String {
+    format!("… {count} more {}", if count == 1 { one } else { several })
+}
+
+/// Where all of what a picture or table leaves out can be read.
+pub(crate) fn left_out(what: &str) -> String {
+    format!("… and {what}: --json or --html has all of them")
+}
+
+/// Of a table that has none.
+pub(crate) const NO_ROWS: &str = "no rows";
+/// Of a picture without points.
+pub(crate) const NOTHING_TO_DRAW: &str = "nothing to draw";
+/// Of a picture whose intervals are left to the page.
+pub(crate) const INTERVALS_ELSEWHERE: &str = "The intervals around the lines: --json or --html has them.";
+/// Of the plain page.
+pub(crate) const PICTURES_NEED_SCRIPTS: &str = "Charts need a browser with JavaScript enabled.";
+
+/// Of points that no axis can show.
+pub(crate) fn points_beyond(count: usize) -> String {
+    format!("points beyond 10³⁰ left out: {count}")
 }
 
 /// What was measured, with what, and what limits the trust in it, in sentences.
 pub(crate) fn run_details(document: &Document) -> Vec<String> {
     let mut sentences = vec![target(document), run(document)];
-    sentences.extend(device_counters_text(document));
+    sentences.extend(document.target.accounting.as_ref().map(device_counters));
     sentences.extend(added_latency(document));
-    sentences.extend(document.target.caveats.iter().map(|caveat| format!("Caveat: {caveat}")));
+    sentences.extend(document.target.caveats.iter().map(|sentence| caveat(sentence)));
     sentences.iter().map(|sentence| clean(sentence)).collect()
 }
 
 fn target(document: &Document) -> String {
     let target = &document.target;
     let kind = match target.kind {
-        Kind::Folder => "a folder",
-        Kind::File => "a file",
-        Kind::Device => "a block device",
-        Kind::Simulated => "a simulated drive",
-        Kind::Nop => "nothing at all",
+        Kind::Folder => "free space of a folder",
+        Kind::File => "file",
+        Kind::Device => "block device",
+        Kind::Simulated => "simulated drive",
+        Kind::Nop => "no drive at all",
     };
     let what = match &target.model {
         Some(model) => format!("{model}, {kind}"),
         None => kind.to_owned(),
     };
     let facts: String = target.facts.iter().map(|(name, value)| format!("; {name}: {value}")).collect();
-    let block = amount(target.block_bytes.into());
-    // Of what another program measured the capacity may not be known.
+    let block = Size(target.block_bytes.into());
+    // The capacity may be unknown where another program measured.
     let space = match target.capacity_bytes {
         0 => String::new(),
-        bytes => format!(", {} in blocks of {block}", amount(bytes)),
+        bytes => format!(", {} in blocks of {block}", Size(bytes)),
     };
-    format!("{}: {what}{space}{facts}.", target.name)
+    format!("Target {}: {what}{space}{facts}.", target.name)
 }
 
 fn run(document: &Document) -> String {
-    let clock = match document.instrument.clock {
-        Clock::Wall => "",
-        Clock::Virtual => " of the drive's own time",
-    };
+    let cost =
+        cost_with_clock(document, " of simulated time").map_or_else(String::new, |cost| format!("; {cost}"));
     format!(
-        "{} by likenew {} over {}, seed {}: {} written in {}{clock}.",
-        document.procedure,
-        document.instrument.version,
-        document.target.engine,
-        document.plan.seed,
-        amount(document.bytes_written),
-        Nanos(document.elapsed_ns),
+        "Run: {} of likenew {}, engine {}, seed {}{cost}.",
+        document.procedure, document.instrument.version, document.target.engine, document.plan.seed,
     )
 }
 
 fn added_latency(document: &Document) -> Option<String> {
     let AddedLatency { call_ns, wake_ns_p50, wake_ns_p99 } = document.instrument.calibration?.added_latency?;
     Some(format!(
-        "The instrument adds {} of system calls to each latency, and {} (p99 {}) to wake up once an I/O has ended.",
+        "Measurement overhead: each latency includes {} of system calls and {} of wake-up time (p99 {}).",
         Nanos(call_ns),
         Nanos(wake_ns_p50),
         Nanos(wake_ns_p99)
     ))
 }
 
-fn device_counters_text(document: &Document) -> Option<String> {
-    let device_counters_text = document.target.accounting?;
-    if !device_counters_text.has_flash() {
-        let amplification = if device_counters_text.write_amplification == 1.0 {
-            String::new()
-        } else {
-            format!(" (write amplification {:.2})", device_counters_text.write_amplification)
-        };
-        let host = amount(device_counters_text.host_bytes_written);
-        let medium = amount(device_counters_text.flash_bytes_programmed);
-        return Some(format!(
-            "In this run: {host} from the host, {medium} written to the medium{amplification}."
-        ));
+fn device_counters(counters: &FlashCounters) -> String {
+    let host = Size(counters.host_bytes_written);
+    let medium = Size(counters.flash_bytes_programmed);
+    let amplification = digits(counters.write_amplification);
+    if !counters.has_flash() {
+        if counters.write_amplification == 1.0 {
+            return format!("Device counters, this run: {host} written by the host, {medium} to the medium.");
+        }
+        return format!(
+            "Device counters, this run: {host} written by the host, {medium} to the medium (write amplification \
+             {amplification})."
+        );
     }
-    let wear = device_counters_text.wear.filter(|wear| wear.erases_max > 0).map_or(String::new(), |wear| {
-        let bad = match wear.bad_blocks {
-            0 => String::new(),
-            bad => format!(", {bad} bad blocks"),
-        };
-        format!(
-            " Since it was made each block was erased {} to {} times, {:.2} on average{bad}.",
-            wear.erases_min, wear.erases_max, wear.erases_mean
-        )
-    });
-    Some(format!(
-        "In this run: {} from the host, {} programmed into flash (write amplification {:.2}), {} erases, {} free blocks.{wear}",
-        amount(device_counters_text.host_bytes_written),
-        amount(device_counters_text.flash_bytes_programmed),
-        device_counters_text.write_amplification,
-        Unit::Plain.spell(device_counters_text.erases as f64),
-        Unit::Plain.spell(device_counters_text.free_blocks as f64),
-    ))
+    let run = format!(
+        "Device counters, this run: {host} written by the host, {medium} programmed to flash (write amplification \
+         {amplification}), {} erases, {} free blocks.",
+        Number(counters.erases as f64),
+        Number(counters.free_blocks as f64),
+    );
+    let Some(wear) = counters.wear.filter(|wear| wear.erases_max > 0) else { return run };
+    let (min, max, mean) = (wear.erases_min, wear.erases_max, digits(wear.erases_mean));
+    match wear.bad_blocks {
+        0 => format!("{run} Lifetime erases per block: {min} to {max}, {mean} on average."),
+        bad => {
+            format!("{run} Lifetime erases per block: {min} to {max}, {mean} on average; {bad} bad blocks.")
+        }
+    }
+}
+
+/// How much faster one drive is.
+pub(crate) fn ratio(value: f64) -> String {
+    Factor(value).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_say_what_they_cost() {
+        let rewrite = Action::new("rewrite", "Restore it step by step")
+            .command("likenew recondition /dev/sdb")
+            .time(Nanos::from_secs(5400))
+            .bytes_written(150_000_000_000);
+        assert_eq!(
+            action(&rewrite),
+            "Restore it step by step · nothing lost · about 90 min · 140 GiB written"
+        );
+        let overwrite = Action::new("overwrite", "Overwrite the whole drive").loses(Loss::Everything);
+        assert_eq!(action(&overwrite), "Overwrite the whole drive · ERASES everything");
+        let cool = Action::new("cool", "Give the drive more air");
+        assert_eq!(action(&cool), "Give the drive more air");
+    }
+
+    #[test]
+    fn times_are_as_exact_as_estimates_deserve() {
+        let spelled = [0.2, 47.3, 89.0, 90.0, 1500.0, 5400.0, 7300.0, 200_000.0].map(duration);
+        assert_eq!(spelled, ["1 s", "47 s", "89 s", "2 min", "25 min", "90 min", "2 h", "2 days"]);
+    }
+
+    #[test]
+    fn the_last_line_says_where_the_rest_is() {
+        assert_eq!(
+            last_line(Some("likenew report --details"), Some("wrote 233 MiB in 47 s")).unwrap(),
+            "Details: likenew report --details   (wrote 233 MiB in 47 s)"
+        );
+        assert_eq!(last_line(None, None), None);
+    }
 }

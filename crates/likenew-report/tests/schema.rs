@@ -1,6 +1,9 @@
 //! The published form, the published examples and the code agree.
 
 use jsonschema::Validator;
+use likenew_core::answer::{Action, Answer, Loss};
+use likenew_core::overview::{Lead, Overview, OverviewTable};
+use likenew_core::units::Nanos;
 use likenew_report::document::Document;
 use serde_json::{Value, json};
 
@@ -47,7 +50,8 @@ fn every_part_that_may_be_absent_or_empty_is_valid_both_ways() {
     document.target.accounting = None;
     document.target.model = None;
     document.plan.target = None;
-    document.verdicts.clear();
+    document.answers.clear();
+    document.overview = Overview::default();
     document.tables.clear();
     document.series.clear();
     document.instrument.calibration = serde_json::from_value(json!({
@@ -56,6 +60,69 @@ fn every_part_that_may_be_absent_or_empty_is_valid_both_ways() {
     }))
     .unwrap();
     assert!(validator().is_valid(&value(&document)));
+}
+
+#[test]
+fn everything_that_an_answer_can_have_is_valid() {
+    let mut document = example("bench-new");
+    let action = Action::new("recondition", "Rewrite all data").command("likenew recondition /dev/sdb");
+    let whole = action.clone().undo("likenew none").time(Nanos::from_secs(90)).bytes_written(1 << 30);
+    document.answers = vec![
+        Answer::good("a", "A", "1"),
+        Answer::problem("b", "B", "2").action(action).action(whole.loses(Loss::Everything)),
+        Answer::unknown("c_2", "C", "3")
+            .with_evidence("Seen.")
+            .caveat("Once.")
+            .estimate(1.0, 0.5, 2.0, "bytes/s"),
+        Answer::info("d", "D", "4").action(Action::new("cool", "Give it air").loses(Loss::DeletedFiles)),
+    ];
+    let mut table = OverviewTable::new(["", "now"]);
+    table.push(["read", "1 MB/s"]);
+    table.push_with_share(["write", "2 MB/s"], Some(1.4));
+    document.overview = Overview {
+        lead: Lead::Table,
+        answers: vec!["a".into()],
+        table: Some(table),
+        series: Some("bandwidth".into()),
+    };
+    let value = value(&document);
+    let errors: Vec<String> = validator().iter_errors(&value).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(Document::from_json(&document.to_json().unwrap()).unwrap(), document);
+}
+
+/// The properties of a schema that neither have a description nor refer to one that has.
+fn undescribed(schema: &Value, place: &str, found: &mut Vec<String>) {
+    let Value::Object(object) = schema else { return };
+    for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        if property.get("description").is_none() && property.get("$ref").is_none() {
+            found.push(format!("{place}.{name}"));
+        }
+        undescribed(property, &format!("{place}.{name}"), found);
+    }
+    for key in ["items", "then"] {
+        object.get(key).into_iter().for_each(|inner| undescribed(inner, &format!("{place}.{key}"), found));
+    }
+}
+
+#[test]
+fn every_key_is_described() {
+    let schema: Value = serde_json::from_str(include_str!("../../../schema/report.schema.json")).unwrap();
+    let mut found = Vec::new();
+    undescribed(&schema, "document", &mut found);
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        if !name.starts_with("of_") {
+            assert!(
+                definition.get("description").is_some()
+                    || name == "line"
+                    || name == "axis"
+                    || name == "series",
+                "{name} is described"
+            );
+            undescribed(definition, name, &mut found);
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
 }
 
 #[test]
@@ -78,7 +145,9 @@ fn broken_documents_are_not_valid() {
         "procedure",
         "target",
         "plan",
-        "verdicts",
+        "summary",
+        "answers",
+        "overview",
         "tables",
         "series",
         "bytes_written",
@@ -123,14 +192,28 @@ fn broken_documents_are_not_valid() {
     case("sweep-new", "/series/speed/x/scale", Some(json!("linear")));
     case("sweep-new", "/series/speed/lines/0/band/0", Some(json!([512.0, 1.0])));
     case("sweep-new", "/series/matrix_write/rows", Some(json!("")));
-    case("bench-new", "/schema", Some(json!(2)));
+    for key in ["id", "question", "answer", "standing", "estimate", "evidence", "caveats", "actions"] {
+        case("bench-new", &format!("/answers/0/{key}"), None);
+    }
+    for key in ["id", "why", "loses"] {
+        case("bench-used", &format!("/answers/0/actions/0/{key}"), None);
+    }
+    case("bench-used", "/answers/0/actions/0/time_s", Some(json!(-1)));
+    case("bench-used", "/answers/0/actions/0/loses", Some(json!("some")));
+    case("bench-used", "/answers/0/id", Some(json!("Write speed")));
+    case("bench-used", "/overview/lead", None);
+    case("bench-used", "/overview/table/headings", None);
+    case("bench-used", "/overview/table/rows/0/cells", Some(json!([1])));
+    case("bench-used", "/overview/table/rows/0/share", Some(json!("26%")));
+    case("bench-used", "/summary", Some(json!("")));
+    case("bench-new", "/schema", Some(json!(1)));
     case("bench-new", "/more", Some(json!(1)));
     case("bench-new", "/bytes_written", Some(json!(-1)));
     case("bench-new", "/elapsed_ns", Some(json!(1.5)));
     case("bench-new", "/tables/results/0/bytes_per_s", Some(json!("fast")));
     case("bench-new", "/tables/passes", Some(json!({})));
-    case("bench-new", "/verdicts/0/standing", Some(json!("maybe")));
-    case("bench-new", "/verdicts/0/estimate/value", Some(json!(null)));
+    case("bench-new", "/answers/0/standing", Some(json!("maybe")));
+    case("bench-new", "/answers/0/estimate/value", Some(json!(null)));
     case("bench-new", "/series/bandwidth/lines/0/points/0", Some(json!([1.0, null])));
     case("bench-new", "/series/bandwidth/lines/0/points/0", Some(json!([1.0, 2.0, 3.0])));
     case("bench-new", "/series/bandwidth/shape", Some(json!("pie")));

@@ -29,8 +29,7 @@ use crate::runner::observation;
 pub enum RestoreError {
     /// A simulated drive did not do again what it had done.
     #[error(
-        "step {number} (\"{name}\") did not come out as it was recorded, so this is not the drive that was measured: its file, or this \
-         version of likenew, is another one; start a new run"
+        "step {number} (\"{name}\") did not come out as recorded: the drive's file or the version of likenew has changed; start a new run"
     )]
     Otherwise {
         /// Which, from 1.
@@ -46,7 +45,7 @@ pub enum RestoreError {
     LabError(#[from] LabError),
     /// The drive answered with an error, or somebody asked to stop.
     #[error(
-        "it ended with {0:?} on the way back to where the run had stopped; what was measured before is still kept"
+        "restoring the drive to where the run had stopped ended with {0:?}; earlier measurements are kept"
     )]
     Stopped(Stop),
 }
@@ -209,7 +208,7 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observati
 
 fn touch(replay_spec: &ReplaySpec) -> Workload {
     let replay_spec = ReplaySpec { timing: ReplayTiming::Prepare, ..replay_spec.clone() };
-    let name = "writing again what the recording touches";
+    let name = "rewriting what the recording touches";
     Workload { replay_spec: Some(Box::new(replay_spec)), ..Workload::new(name, Until::default(), Vec::new()) }
 }
 
@@ -227,7 +226,7 @@ fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload 
         DEPTH,
         data,
     );
-    Workload::new("writing again what the run had written", Until::bytes(bytes), vec![stream])
+    Workload::new("rewriting what the run had written", Until::bytes(bytes), vec![stream])
 }
 
 /// What a drive holds: ranges that do not overlap, in order of addresses.

@@ -23,7 +23,7 @@ pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
 
 /// Opens the recording that a workload names, at its start.
 ///
-/// It answers with a sentence where that can not be read, or is not the recording that is meant.
+/// It answers with a sentence where that cannot be read, or is not the recording that is meant.
 pub type TraceOpener<'a> = dyn FnMut(&ReplaySpec) -> Result<Box<dyn TraceSource>, String> + 'a;
 
 /// What came of a workload: the record of what was measured, and what ended it early, if the lab failed.
@@ -44,7 +44,7 @@ pub enum RunError {
     /// The drive could not be opened for it.
     #[error(transparent)]
     LabError(#[from] LabError),
-    /// Its recording can not be read, or is another one.
+    /// Its recording cannot be read, or is another one.
     #[error("{0}")]
     Recording(String),
 }
@@ -59,14 +59,14 @@ pub fn run(
     recorders: &mut RecorderMaker<'_>,
 ) -> Result<RunResult, RunError> {
     let mut none =
-        |replay_spec: &ReplaySpec| Err(format!("the recording {} is not at hand here", replay_spec.trace));
+        |replay_spec: &ReplaySpec| Err(format!("the recording {} is missing here", replay_spec.trace));
     run_with(drive, workload, &mut none, recorders)
 }
 
 /// Runs any workload on `drive`; `traces` opens its recording, if it names one.
 ///
 /// # Errors
-/// As [`run`]; the recording can not be opened, or not be read to its end where that is needed beforehand.
+/// As [`run`]; the recording cannot be opened, or not be read to its end where that is needed beforehand.
 pub fn run_with(
     drive: &mut dyn Drive,
     workload: &Workload,

@@ -30,9 +30,9 @@ pub trait Observer {
     /// The recording of the workload that is about to run, at its start.
     ///
     /// # Errors
-    /// A sentence: it can not be read, or is not the recording that is meant.
+    /// A sentence: it cannot be read, or is not the recording that is meant.
     fn trace(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
-        Err(format!("the recording {} is not at hand here", replay_spec.trace))
+        Err(format!("the recording {} is missing here", replay_spec.trace))
     }
 
     /// A recorder for one lane of the workload that is about to run.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
     /// The text after `sim:` is not one.
-    #[error("\"{text}\" does not name a simulated drive: {reason}")]
+    #[error("\"{text}\": {reason}")]
     Spec {
         /// What was typed.
         text: String,
@@ -14,7 +14,7 @@ pub enum SimError {
         reason: String,
     },
     /// A drive's file could not be read.
-    #[error("could not read the simulated drive {}: {source}; check the path, or name one of: {available}", .path.display())]
+    #[error("could not read the simulated drive {}: {source}; check the path; `likenew drives` lists drives that need no file", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum SimError {
         available: String,
     },
     /// A snapshot could not be read back.
-    #[error("could not take up the snapshot {}: {reason}", .path.display())]
+    #[error("could not load the saved drive {}: {reason}", .path.display())]
     Snapshot {
         /// The file.
         path: PathBuf,

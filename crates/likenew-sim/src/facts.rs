@@ -37,7 +37,7 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
 pub(crate) fn caveat(model: &Model) -> String {
     let assumed = model.sources.iter().filter(|sourced| sourced.is_assumed()).count();
     format!(
-        "This drive is simulated (assumed parameters: {assumed} of {}), and no number measured here comes from a real one.",
+        "This drive is simulated (assumed parameters: {assumed} of {}): no number here comes from a real drive.",
         model.sources.len()
     )
 }
@@ -47,9 +47,9 @@ pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
     let DriveTreatment { fill, overwritten_share, age } = past(spec, flash);
     let held = match (spec.state, fill > 0.0) {
         (State::New, false) => "new: erased, nothing written".into(),
-        (State::New, true) => format!("new, then the first {} written once in order", percent(fill)),
+        (State::New, true) => format!("new, then the first {} written once sequentially", percent(fill)),
         (State::Used, _) => format!(
-            "used: the first {} written once in order, then {} of that overwritten at random in units of {}, without TRIM",
+            "used: the first {} written once sequentially, then {} of that overwritten at random in units of {}, without TRIM",
             percent(fill),
             percent(overwritten_share),
             amount(u64::from(flash.parameters.page_bytes))
@@ -57,10 +57,9 @@ pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
     };
     let held = match spec.deleted {
         0.0 => held,
-        share => format!(
-            "{held}; then files were deleted from {} of the drive, the last of that, and nobody told it",
-            percent(share)
-        ),
+        share => {
+            format!("{held}; then files were deleted from the last {} of that, without TRIM", percent(share))
+        }
     };
     if age > Nanos::ZERO { format!("{held}; all of that {age} ago") } else { held }
 }
@@ -70,9 +69,7 @@ pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
     match (spec.state, disk.shingles) {
         (State::New, None) => "new".into(),
         (State::New, Some(_)) => "new: the persistent cache is empty".into(),
-        (State::Used, None) => {
-            "used: nothing in a disk slows down by use, so it is the same as a new one".into()
-        }
+        (State::Used, None) => "used: a disk does not slow down by use, so it is like new".into(),
         (State::Used, Some(_)) => format!(
             "used: writes of {} at random over the first {} have filled the persistent cache",
             amount(OVERWRITE_BYTES),
@@ -84,8 +81,8 @@ pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
 /// What a volume has been through, in words.
 pub(crate) fn volume_state(state: State) -> &'static str {
     match state {
-        State::New => "new: the bucket of credits is full",
-        State::Used => "used: the bucket of credits is empty",
+        State::New => "new: all burst credits are there",
+        State::Used => "used: all burst credits are spent",
     }
 }
 
@@ -101,7 +98,7 @@ fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
         fact("over-provisioning (T − U)/U", percent((physical - user) / user)),
         fact("spare share (T − U)/T", percent((physical - user) / physical)),
         fact("channels × dies", format!("{} × {}", nand.channels, nand.dies_per_channel)),
-        fact("page of the map", amount(page)),
+        fact("mapping unit", amount(page)),
         fact("erase block", amount(u64::from(division.pages_per_block) * page)),
         fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
         fact("command slots", parameters.link.command_slots.to_string()),
@@ -125,7 +122,7 @@ fn slc_cache(layer: Layer, page_bytes: u64) -> Option<String> {
         u64::from(slc.pages_per_block(&flash)) * u64::from(slc.static_blocks) * u64::from(flash.dies);
     let always = (always > 0).then(|| amount(always * page_bytes));
     let (percent, bits) = (slc.dynamic_percent_max, slc.bits_per_cell);
-    let at_times = (percent > 0).then(|| format!("1/{bits} of {percent} % of the capacity without data"));
+    let at_times = (percent > 0).then(|| format!("1/{bits} of {percent}% of the capacity without data"));
     Some([always, at_times].into_iter().flatten().collect::<Vec<_>>().join(" and "))
 }
 
@@ -138,7 +135,7 @@ fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
     };
     let mut facts = vec![
         fact("state", disk_state(spec, disk)),
-        fact("rotation", format!("{turns_per_minute:.0} turns a minute")),
+        fact("rotation", format!("{turns_per_minute:.0} rpm")),
         fact("heads", disk.platters.heads.to_string()),
         fact("average seek", disk.read_seek.average.to_string()),
         fact("write cache", write_cache),
@@ -173,5 +170,5 @@ fn fact(name: &str, value: impl Into<String>) -> (String, String) {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{:.1}%", share * 100.0)
 }

@@ -17,7 +17,8 @@ use crate::sim_drive::SimDrive;
 pub(crate) const CHUNK: u64 = 1 << 20;
 
 /// Of a drive with `?facts=off`.
-const NO_FACTS: &str = "the system tells nothing of this drive, as in a container; ask on the machine itself";
+const NO_FACTS: &str =
+    "the system reports nothing about this drive, as in a container; run it on the machine itself";
 
 /// Answers a look.
 pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, LabError> {
@@ -35,7 +36,7 @@ pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
             ProbeResult::Unknown("no TRIM can be sent to it".to_owned())
         }
         Probe::TrimReadBack(asked) if asked.bytes_written() > drive.geometry().capacity => {
-            ProbeResult::Unknown("it holds less than what was to be written".to_owned())
+            ProbeResult::Unknown("it is smaller than the data to write".to_owned())
         }
         Probe::TrimReadBack(asked) => ProbeResult::TrimReadBack(Box::new(read_back(drive, asked)?)),
         Probe::Feasibility => ProbeResult::Feasibility(Feasibility::default()),

@@ -213,7 +213,7 @@ impl Drive for SimDrive {
         let name = &self.identity.name;
         if access == Access::Null {
             return Err(LabError::Unsuitable(format!(
-                "{name} is a simulated drive, on whose clock the instrument costs nothing: nothing is measured with access null"
+                "{name} is a simulated drive, whose clock does not see the instrument: access null measures nothing"
             )));
         }
         if access == Access::Buffered && self.geometry.carries_data {

@@ -80,7 +80,7 @@ pub(crate) fn write(header: &Header, state: &[u8], mut out: impl Write) -> io::R
 /// # Errors
 /// A sentence that says what the bytes are instead.
 pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
-    let none = || "it is no snapshot of a drive: save one with likenew sim save".to_owned();
+    let none = || "it is not a saved drive: make one with likenew sim save".to_owned();
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(none)?;
     let (length, rest) = rest.split_first_chunk().ok_or_else(none)?;
     let length = u32::from_le_bytes(*length);
@@ -92,9 +92,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     // The version comes first, so that it can be told whatever follows it.
     let (version, _) = postcard::take_from_bytes::<String>(header).map_err(|_| none())?;
     if version != VERSION {
-        return Err(format!(
-            "it was saved by version {version} and can not be read by {VERSION}: save it again"
-        ));
+        return Err(format!("it was saved by version {version}, which {VERSION} cannot read: save it again"));
     }
     let header = postcard::from_bytes(header).map_err(|_| none())?;
     Ok((header, state))

@@ -66,12 +66,12 @@ pub enum SpecName {
     Snapshot(PathBuf),
 }
 
-const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, deleted=0..1 (of that, what files were deleted from and nobody told the drive), trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
+const QUERY_EXPECTED: &str = "state=new, state=used, fill=0..1, deleted=0..1 (share of that which was deleted without TRIM), trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (another program's I/Os a second), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, for 1 s of every 4 s)";
 
 /// All settings of a target, each with an example, for people.
 pub fn settings() -> String {
     let situations = Situations::known_settings();
-    format!("{QUERY_EXPECTED}, {situations} and facts=off (the system tells nothing of it)")
+    format!("{QUERY_EXPECTED}, {situations} and facts=off (the system reports nothing about it)")
 }
 
 impl Spec {
@@ -93,7 +93,7 @@ impl Spec {
         } else if let Some(seed) = name.strip_prefix(generator::PREFIX) {
             SpecName::Generated(seed.parse().map_err(|_| {
                 bad(format!(
-                    "\"{seed}\" is no seed: sim:generated-N takes a whole number from 0, such as sim:generated-17"
+                    "\"{seed}\" is not a seed: sim:generated-N takes a whole number from 0, such as sim:generated-17"
                 ))
             })?)
         } else if catalog().iter().any(|entry| entry.name == name) {
@@ -143,9 +143,7 @@ impl Spec {
             )));
         }
         if matches!(spec.drive, SpecName::Snapshot(_)) && !visited.is_empty() {
-            return Err(bad(
-                "a drive that was saved is in its state already: leave out what follows the ?".into()
-            ));
+            return Err(bad("a saved drive has its state already: leave out what follows the ?".into()));
         }
         Ok(spec)
     }
@@ -215,9 +213,7 @@ impl Spec {
             ("facts", "on") => self.facts = true,
             ("facts", "off") => self.facts = false,
             _ => {
-                self.situations.set(key, value).unwrap_or_else(|| {
-                    Err(format!("\"{setting}\" is no setting of it: there are {}, joined by &", settings()))
-                })?;
+                self.situations.set(key, value).unwrap_or_else(|| Err(unknown_setting(key, value)))?;
             }
         }
         Ok(key)
@@ -226,7 +222,7 @@ impl Spec {
     /// What the drive's file says. `read_file` reads a file that is not in the catalogue.
     ///
     /// # Errors
-    /// The file can not be read, or is not as it has to be.
+    /// The file cannot be read, or is not as it has to be.
     pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Model, SimError> {
         match &self.drive {
             SpecName::Catalog(name) => Ok(entry(name).model.clone()),
@@ -319,7 +315,7 @@ impl Spec {
         if self.types("age") && !mechanism.ages() {
             let others = others(Mechanism::ages);
             return Some(format!(
-                "data on the {name} is read alike however old it is: leave age= out, or take one of {others}, or a file with [ageing]"
+                "old data on the {name} reads as fast as new: leave age= out, or use one of {others}, or a file with [ageing]"
             ));
         }
         (self.types("age") && self.filled_share() == 0.0).then(|| {
@@ -397,9 +393,47 @@ fn names_of(which: impl Fn(&Model) -> bool) -> Vec<&'static str> {
     catalog().iter().filter(|entry| which(&entry.model)).map(|entry| entry.name).collect()
 }
 
+/// Where all settings are explained.
+const SETTINGS_PAGE: &str = "see `likenew help sim`";
+
+/// For a setting that does not exist, or one that takes words and got another.
+fn unknown_setting(key: &str, value: &str) -> String {
+    match key {
+        "state"
+            if strsim::jaro_winkler(value, "used") < SIMILAR
+                && strsim::jaro_winkler(value, "new") < SIMILAR =>
+        {
+            format!("unknown state \"{value}\": it takes state=new or state=used; {SETTINGS_PAGE}")
+        }
+        "state" => unknown("state", value, ["new", "used"].into_iter()),
+        "trim" | "data" | "cache" | "facts" => {
+            format!("{key} is \"{value}\": it takes on or off; {SETTINGS_PAGE}")
+        }
+        _ => {
+            let listed = settings();
+            let keys = listed.split([',', ' ']).filter_map(|word| Some(word.split_once('=')?.0));
+            unknown("setting", key, keys)
+        }
+    }
+}
+
+/// Jaro-Winkler similarity from which on a word is worth suggesting.
+const SIMILAR: f64 = 0.7;
+
+fn unknown<'a>(what: &str, typed: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = known
+        .map(|word| (strsim::jaro_winkler(typed, word), word))
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match near {
+        Some((_, near)) => {
+            format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? See `likenew help sim`")
+        }
+        None => format!("unknown {what} \"{typed}\"; {SETTINGS_PAGE}"),
+    }
+}
+
 fn unknown_name(name: &str) -> String {
-    /// Names at least this similar are worth suggesting.
-    const SIMILAR: f64 = 0.7;
     let mut near: Vec<(f64, &str)> = names()
         .into_iter()
         .map(|known| (strsim::jaro_winkler(name, known), known))
@@ -408,9 +442,12 @@ fn unknown_name(name: &str) -> String {
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();
     match near.as_slice() {
-        [] => format!("there is no drive \"{name}\"; there are {}, and sim:FILE.toml", names().join(", ")),
+        [] => format!(
+            "unknown drive \"{name}\"; `likenew drives` lists all {}, or give FILE.toml",
+            names().len()
+        ),
         _ => format!(
-            "there is no drive \"{name}\"; did you mean {}? likenew drives lists all {}, and sim:FILE.toml is one of your own",
+            "unknown drive \"{name}\"; did you mean {}? `likenew drives` lists all {}",
             near.join(" or "),
             names().len()
         ),

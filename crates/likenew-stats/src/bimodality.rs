@@ -4,7 +4,7 @@
 //! disk's zones) is taken out. The values are parted where two clusters of equal spread part best; then two things
 //! are asked of the parting. Is it wide: how many standard deviations lie between the levels? And is the valley
 //! empty: how likely are so few values between the levels, if the density there were no lower than beside it, as in
-//! any distribution with one peak? `docs/method.md` has the formulas and the counted errors.
+//! any distribution with one peak? `docs/explanation/method.md` has the formulas and the counted errors.
 
 use statrs::distribution::{Binomial, DiscreteCDF as _};
 

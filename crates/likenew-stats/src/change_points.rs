@@ -3,7 +3,7 @@
 //! Work is on the logarithms, because it is ratios of speeds and latencies that matter. Values that stand alone are
 //! moved in to their neighbours, so that a hiccup makes no level. Then the series is cut where the squares around the
 //! levels, plus a penalty for each, are least; the penalty grows with the noise and with how much neighbours depend on
-//! one another. A part that a line explains better than a staircase is one sloping level. `docs/method.md` has the
+//! one another. A part that a line explains better than a staircase is one sloping level. `docs/explanation/method.md` has the
 //! formulas and the counted errors.
 
 use std::ops::Range;

@@ -2,7 +2,7 @@
 //!
 //! Every function is pure and total over finite numbers: too few values give `None` or "undecided", never a made-up
 //! estimate. Not-a-number is a mistake of the caller and panics. Resampling takes its randomness from a seed, so
-//! the same numbers give the same estimate. `docs/method.md` has the formulas, their sources, and how often each
+//! the same numbers give the same estimate. `docs/explanation/method.md` has the formulas, their sources, and how often each
 //! method is wrong on series of known truth.
 //!
 //! This room never sees a drive, a clock or a file, and imports none of ours.

@@ -2,7 +2,7 @@
 //!
 //! Who looks after every pass, and stops at the first narrow interval, stops too often at one that is narrow by
 //! chance. So the interval here is wider than Student's for a fixed number of passes, by a factor that is counted in
-//! `docs/method.md`.
+//! `docs/explanation/method.md`.
 
 use crate::interval::{Interval, mean_interval};
 use crate::summary::mean;

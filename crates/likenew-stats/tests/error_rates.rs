@@ -1,4 +1,4 @@
-//! The methods are as seldom wrong as `docs/method.md` says, and its tables are what is counted.
+//! The methods are as seldom wrong as `docs/explanation/method.md` says, and its tables are what is counted.
 //!
 //! What takes long to count, mostly long series, is left to the example.
 
@@ -21,12 +21,12 @@ mod tables;
 
 use counts::{LENGTHS, SERIES};
 
-const METHOD: &str = include_str!("../../../docs/method.md");
+const METHOD: &str = include_str!("../../../docs/explanation/method.md");
 
 fn assert_in_manual(table: &str) {
     assert!(
         METHOD.contains(table),
-        "docs/method.md does not have what is counted; replace its tables by what `cargo run --release -p \
+        "docs/explanation/method.md does not have what is counted; replace its tables by what `cargo run --release -p \
          likenew-stats --example error_rates` prints:\n{table}"
     );
 }

@@ -1,11 +1,14 @@
 //! What a log of lines came to: totals of each drive, and its course, in memory that does not grow with the log.
 
 use indexmap::IndexMap;
+use likenew_core::answer::Answer;
+use likenew_core::findings::{Axis, Findings, Line as Curve, Row, Series, Shape};
+use likenew_core::overview::{Lead, Overview, OverviewTable};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Axis, Findings, Line as Curve, Row, Series, Shape, Standing, Verdict};
 use serde::Serialize;
 
 use crate::line::{IntervalCounts, Line, OpLine};
+use crate::wording;
 
 /// A drive that leaves something in flight unanswered for this long is named.
 const UNANSWERED_AFTER: Nanos = Nanos::from_secs(1);
@@ -105,7 +108,12 @@ impl Log {
     /// A table of all drives that were counted, and pictures of those that did something.
     pub fn findings(&self) -> Findings {
         let rows = self.drives.iter().map(|(name, watched)| watched.row(name)).collect();
-        let mut findings = Findings { verdicts: vec![self.verdict()], ..Findings::default() };
+        let mut findings = Findings {
+            summary: self.summary(),
+            answers: vec![self.stalls()],
+            overview: self.overview(),
+            ..Findings::default()
+        };
         findings.tables.insert("drives".into(), rows);
         let active = || self.drives.iter().filter(|(_, watched)| watched.total.is_active());
         for (name, watched) in active() {
@@ -120,26 +128,62 @@ impl Log {
         findings
     }
 
-    fn verdict(&self) -> Verdict {
-        let claim = "every drive that had something in flight ended some of it within a second";
-        let waited: Vec<_> =
-            self.drives.iter().filter(|(_, watched)| watched.waiting.ns >= UNANSWERED_AFTER.0).collect();
-        if !self.drives.values().any(|watched| watched.total.is_active()) {
-            return Verdict::new(claim, Standing::Undecided)
-                .caveat("no drive had any I/O while it was watched");
+    /// Drives with I/O, the busiest first.
+    fn by_activity(&self) -> Vec<(&String, &DriveLog)> {
+        let mut active: Vec<_> =
+            self.drives.iter().filter(|(_, watched)| watched.total.is_active()).collect();
+        active.sort_by(|a, b| b.1.total.busy_share().total_cmp(&a.1.total.busy_share()));
+        active
+    }
+
+    /// The longest stall of all drives, if any lasted long enough to be named.
+    fn longest_stall(&self) -> Option<(&str, u64)> {
+        let stalls = self.drives.iter().map(|(name, watched)| (name.as_str(), watched.waiting.ns));
+        stalls.filter(|(_, ns)| *ns >= UNANSWERED_AFTER.0).max_by_key(|(_, ns)| *ns)
+    }
+
+    fn summary(&self) -> String {
+        match self.by_activity().first() {
+            None => wording::IDLE_SUMMARY.into(),
+            Some((name, watched)) => {
+                let total = &watched.total;
+                let [read, write] = total.rates();
+                wording::summary(name, total.busy_share(), read, write, self.longest_stall())
+            }
         }
-        let caveat =
-            "the kernel's counters are means over intervals: a wait that ended within one is not seen";
-        let standing = if waited.is_empty() { Standing::Holds } else { Standing::Fails };
-        let verdict = Verdict::new(claim, standing).caveat(caveat);
-        waited.into_iter().fold(verdict, |verdict, (name, watched)| {
+    }
+
+    /// Whether a drive left something unanswered. Not a problem of the drive in any case: it may have been unplugged.
+    fn stalls(&self) -> Answer {
+        if self.by_activity().is_empty() {
+            return Answer::unknown("stalls", wording::QUESTION, wording::IDLE);
+        }
+        let answer = match self.longest_stall() {
+            None => Answer::good("stalls", wording::QUESTION, wording::NO_STALLS),
+            Some((name, ns)) => Answer::info("stalls", wording::QUESTION, wording::stalled(name, ns)),
+        };
+        let stalled = self.drives.iter().filter(|(_, watched)| watched.waiting.ns >= UNANSWERED_AFTER.0);
+        stalled.fold(answer.caveat(wording::BETWEEN_READINGS), |answer, (name, watched)| {
             let LongestWait { ns, until_ns } = watched.waiting;
             let at = Nanos(until_ns.saturating_sub(self.first_ns.unwrap_or(0)));
-            verdict.with_evidence(format!(
-                "{name} ended nothing for at least {}, until {at} after the start",
-                Nanos(ns)
-            ))
+            answer.with_evidence(wording::stalled_until(name, ns, at))
         })
+    }
+
+    fn overview(&self) -> Overview {
+        let mut table = OverviewTable::new(wording::HEADINGS);
+        let active = self.by_activity();
+        for (name, watched) in &active {
+            let Cell { read, write, .. } = &watched.total;
+            let latencies = [read.latency_mean(), write.latency_mean()];
+            table.push(wording::cells(name, watched.total.busy_share(), watched.total.rates(), latencies));
+        }
+        Overview {
+            lead: Lead::Summary,
+            answers: vec!["stalls".into()],
+            table: (!active.is_empty()).then_some(table),
+            series: active.first().map(|(name, _)| format!("throughput_{name}")),
+        }
     }
 }
 
@@ -218,15 +262,15 @@ impl DriveLog {
             Curve::new("read", self.rate(|cell| cell.read.bytes)),
             Curve::new("write", self.rate(|cell| cell.write.bytes)),
         ];
-        let title = format!("How much did {name} move?");
+        let title = wording::throughput(name);
         Series::new(title, Shape::Line, Axis::new("time", "ns"), Axis::new("throughput", "bytes/s"))
             .lines(curves)
     }
 
     /// On an axis of its own: what is discarded at once would leave nothing to be seen of what is moved.
     fn trims(&self, name: &str) -> Series {
-        let title = format!("How much of {name} was discarded?");
-        let y = Axis::new("discarded", "bytes/s");
+        let title = wording::trims(name);
+        let y = Axis::new("trimmed", "bytes/s");
         let curve = Curve::new("trim", self.rate(|cell| cell.trim.bytes));
         Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines([curve])
     }
@@ -240,7 +284,7 @@ impl DriveLog {
             Curve::new("read", self.points(|cell| cell.read.latency_mean())),
             Curve::new("write", self.points(|cell| cell.write.latency_mean())),
         ];
-        let title = format!("How long did an I/O of {name} take?");
+        let title = wording::latency(name);
         let y = Axis::new("mean latency", "ns");
         let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
         Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines(curves)
@@ -276,6 +320,17 @@ impl Cell {
         }
     }
 
+    /// Share of the time with I/O in flight.
+    fn busy_share(&self) -> f64 {
+        self.busy_ns / (self.elapsed_ns as f64).max(1.0)
+    }
+
+    /// Bytes a second read and written.
+    fn rates(&self) -> [f64; 2] {
+        let secs = (self.elapsed_ns as f64 / 1e9).max(1e-9);
+        [self.read.bytes as f64 / secs, self.write.bytes as f64 / secs]
+    }
+
     fn is_active(&self) -> bool {
         [self.read.ios, self.write.ios, self.trim.ios].iter().any(|ios| *ios > 0) || self.queue_ns > 0.0
     }
@@ -304,6 +359,8 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::answer::Standing;
+
     use super::*;
 
     /// A second in which `ios` reads of 4 KiB ended, each after a millisecond.
@@ -355,7 +412,9 @@ mod tests {
         assert_eq!(findings.series.keys().collect::<Vec<_>>(), ["throughput_sda", "latency_sda"]);
         let points = &findings.series["throughput_sda"].lines[0].points;
         assert_eq!((points.len(), points[9]), (10, [9.5e9, 4_096_000.0]));
-        assert_eq!(findings.verdicts[0].standing, Standing::Holds);
+        assert_eq!(findings.answers[0].standing, Standing::Good);
+        assert!(findings.summary.starts_with("sda was busy 25% of the time"), "{}", findings.summary);
+        assert_eq!(findings.overview.table.unwrap().rows.len(), 1, "an idle drive has no row");
         assert_eq!(log.elapsed(), Nanos::from_secs(10));
     }
 
@@ -375,13 +434,15 @@ mod tests {
     #[test]
     fn a_drive_that_left_things_unanswered_is_named() {
         let mut log = Log::default();
-        assert_eq!(log.findings().verdicts[0].standing, Standing::Undecided);
+        assert_eq!(log.findings().answers[0].standing, Standing::Unknown);
         log.add(&second("sda", 1, 5, 0));
         log.add(&second("sda", 2, 0, 1));
         log.add(&second("sda", 3, 0, 2));
-        let verdict = &log.findings().verdicts[0];
-        assert_eq!(verdict.standing, Standing::Fails);
-        assert!(verdict.evidence[0].contains("sda ended nothing for at least 2.00 s"), "{verdict:?}");
+        let findings = log.findings();
+        let answer = &findings.answers[0];
+        assert_eq!(answer.standing, Standing::Info);
+        assert!(answer.evidence[0].contains("sda completed nothing for at least 2.00 s"), "{answer:?}");
+        assert!(findings.summary.starts_with("sda stalled for 2.00 s. "), "{}", findings.summary);
     }
 
     #[test]

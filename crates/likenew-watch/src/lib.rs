@@ -15,5 +15,6 @@ pub mod line;
 pub mod plain;
 pub mod theme;
 pub mod view;
+mod wording;
 
 mod format;

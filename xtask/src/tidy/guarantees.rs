@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The pages that make promises.
-const PAGES: [&str; 3] = ["docs/safety.md", "docs/refresh.md", "docs/erase.md"];
+const PAGES: [&str; 3] =
+    ["docs/explanation/safety.md", "docs/explanation/refresh.md", "docs/explanation/erase.md"];
 
 /// Names of tests on those pages that no source file has.
 pub(super) fn offences(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {

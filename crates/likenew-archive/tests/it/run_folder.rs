@@ -6,10 +6,12 @@ use std::sync::OnceLock;
 
 use crate::support::{machine, plan, segment};
 use likenew_archive::{Archive, ArchiveError, Run};
+use likenew_core::answer::Answer;
+use likenew_core::findings::Findings;
+use likenew_core::overview::{Overview, OverviewTable};
 use likenew_core::plan::Plan;
 use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing, Verdict};
 use proptest::prelude::*;
 
 fn archive() -> (tempfile::TempDir, Archive) {
@@ -25,9 +27,15 @@ fn run_of(archive: &Archive, segments: u64) -> Run {
 }
 
 fn findings(value: f64) -> Findings {
-    let verdict =
-        Verdict::new("it is slow", Standing::Holds).problem().estimate(value, 0.1, 1e300, "bytes/s");
-    Findings { verdicts: vec![verdict], ..Findings::default() }
+    let answer = Answer::problem("write", "Write", "slow").estimate(value, 0.1, 1e300, "bytes/s");
+    let mut table = OverviewTable::new(["test"]);
+    table.push_with_share(["write"], Some(0.25));
+    Findings {
+        summary: "Writes are slow.".into(),
+        answers: vec![answer],
+        overview: Overview { table: Some(table), ..Overview::default() },
+        ..Findings::default()
+    }
 }
 
 /// A look after so many workloads.
@@ -162,7 +170,7 @@ fn damage_in_the_middle_names_file_and_line() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("file 1", "file \u{0}", 1)).unwrap();
     let error = Archive::open(run.path()).unwrap_err().to_string();
-    assert!(error.contains("segments.jsonl, line 2, can not be read"), "{error}");
+    assert!(error.contains("segments.jsonl, line 2, cannot be read"), "{error}");
     fs::write(&file, [b"\xff\xfe\n", text.as_bytes()].concat()).unwrap();
     assert!(Archive::open(run.path()).unwrap_err().to_string().contains("line 1"));
 }
@@ -178,7 +186,7 @@ fn more_lines_than_any_run_has_are_refused_by_file_and_line() {
     fs::write(&probes, line.repeat(50_001)).unwrap();
     let error = Archive::open(run.path()).unwrap_err().to_string();
     assert!(
-        error.contains("observations.jsonl, line 50001, can not be read: it has more than 50000 lines"),
+        error.contains("observations.jsonl, line 50001, cannot be read: it has more than 50000 lines"),
         "{error}"
     );
     // Of holes: to read it whole would take all memory.
@@ -226,26 +234,29 @@ fn each_file_that_is_missing_is_named() {
 fn a_newer_schema_is_named_as_such() {
     for (file, from, to) in [
         ("plan.toml", "schema = 1", "schema = 2\nwords = 'new'"),
-        ("machine.json", "\"schema\": 1", "\"schema\": 2"),
+        ("machine.json", "\"schema\": 2", "\"schema\": 3"),
     ] {
         let (_folder, archive) = archive();
         let run = run_of(&archive, 0);
         let path = run.path().join(file);
         fs::write(&path, fs::read_to_string(&path).unwrap().replacen(from, to, 1)).unwrap();
         let error = Archive::open(run.path()).unwrap_err();
-        assert!(matches!(error, ArchiveError::NewerSchema { version: 2, supported: 1, .. }), "{error}");
+        assert!(
+            matches!(error, ArchiveError::OtherSchema { version, supported, .. } if version == u64::from(supported) + 1),
+            "{error}"
+        );
         assert!(error.to_string().contains(file), "{error}");
     }
 }
 
 #[test]
-fn broken_verdicts_keep_nobody_from_the_evidence() {
+fn broken_findings_keep_nobody_from_the_evidence() {
     let (_folder, archive) = archive();
     let run = run_of(&archive, 1);
-    fs::write(run.path().join("verdicts.json"), "{\"verdicts\": 7}").unwrap();
+    fs::write(run.path().join("findings.json"), "{\"answers\": 7}").unwrap();
     let record = Archive::open(run.path()).unwrap();
     assert_eq!((record.segments.len(), record.findings), (1, None));
-    assert!(record.notes[0].contains("verdicts.json"), "{:?}", record.notes);
+    assert!(record.notes[0].contains("findings.json"), "{:?}", record.notes);
 }
 
 #[test]
@@ -261,14 +272,14 @@ fn what_would_not_read_back_is_refused() {
 }
 
 #[test]
-fn a_plan_that_can_not_be_kept_is_an_error_and_leaves_nothing() {
+fn a_plan_that_cannot_be_kept_is_an_error_and_leaves_nothing() {
     let (_folder, archive) = archive();
     let create = |change: &dyn Fn(&mut Plan)| {
         let mut plan = plan();
         change(&mut plan);
         archive.create(&plan, &machine()).unwrap_err()
     };
-    assert!(matches!(create(&|plan| plan.schema = 2), ArchiveError::NewerSchema { .. }));
+    assert!(matches!(create(&|plan| plan.schema = 2), ArchiveError::OtherSchema { .. }));
     let not_a_number = toml::Value::Float(f64::NAN);
     let error = create(&|plan| drop(plan.options.insert("share".into(), not_a_number.clone())));
     assert!(matches!(error, ArchiveError::Unreadable { .. }), "{error}");
@@ -285,7 +296,7 @@ fn any_seed_reads_back() {
 }
 
 #[test]
-fn a_root_that_can_not_be_made_is_an_error() {
+fn a_root_that_cannot_be_made_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     let error =
@@ -293,7 +304,7 @@ fn a_root_that_can_not_be_made_is_an_error() {
     assert!(error.contains("could not create") && error.contains("file/runs"), "{error}");
 }
 
-const FILES: [&str; 4] = ["plan.toml", "machine.json", "segments.jsonl", "verdicts.json"];
+const FILES: [&str; 4] = ["plan.toml", "machine.json", "segments.jsonl", "findings.json"];
 
 fn whole_run() -> &'static [Vec<u8>; 4] {
     static WHOLE: OnceLock<[Vec<u8>; 4]> = OnceLock::new();

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context as _;
-use likenew_core::verdict::{Findings, Standing};
+use likenew_core::answer::Standing;
+use likenew_core::findings::Findings;
 use likenew_diagnosis::{EvidenceItem, Kind, by_name};
 use likenew_procedures::check::{
     Check, CheckMetrics, CheckOptions, IndicatorOption, OriginName, ReferenceOption,
@@ -177,16 +178,17 @@ impl Case {
         Ok(CaseResult {
             causes: causes.collect(),
             evidence_items,
-            is_undecided: findings.verdicts.iter().any(|verdict| verdict.standing == Standing::Undecided),
+            is_undecided: findings.answers.iter().any(|answer| answer.standing == Standing::Unknown),
             sentences: findings
-                .verdicts
+                .answers
                 .iter()
-                .map(|verdict| {
+                .map(|answer| {
                     format!(
-                        "{} | {} | {}",
-                        verdict.claim,
-                        verdict.evidence.join("; "),
-                        verdict.caveats.join("; ")
+                        "{}: {} | {} | {}",
+                        answer.question,
+                        answer.answer,
+                        answer.evidence.join("; "),
+                        answer.caveats.join("; ")
                     )
                 })
                 .collect(),

@@ -1,7 +1,7 @@
 //! What an X-ray says of one property.
 
 use anyhow::{Context as _, bail};
-use likenew_core::verdict::Findings;
+use likenew_core::findings::Findings;
 use serde::Deserialize;
 
 /// A row of the table `properties`.
@@ -22,7 +22,7 @@ struct Row {
 pub(super) enum StatedValue {
     /// It is this word.
     Word(String),
-    /// It is this number, with the ends of a 90 % interval.
+    /// It is this number, with the ends of a 90% interval.
     Number { value: f64, low: f64, high: f64 },
     /// It is not there.
     Absent,

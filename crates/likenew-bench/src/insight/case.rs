@@ -6,13 +6,13 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use likenew_core::drive::Drive as _;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::Findings;
 use likenew_procedures::all::from_plan;
 use likenew_run::runner::{End, Observer, run_procedure};
 use likenew_sim::generator::{Family, generate};

@@ -14,7 +14,7 @@ pub(super) const CLAIM_CONFIDENCE: f64 = 0.9;
 /// What to think of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// The word, or the number within 10 %.
+    /// The word, or the number within 10%.
     Right,
     /// A number that is further off, or a wrong word without confidence.
     Off,
@@ -22,7 +22,7 @@ pub(super) enum Mark {
     Undecided,
     /// It is there and was said not to be.
     WronglyAbsent,
-    /// Said with confidence, and not there, another word, or off by more than 25 %.
+    /// Said with confidence, and not there, another word, or off by more than 25%.
     False,
     /// It is not there, or does not show, and nothing else was said with confidence.
     TrulyAbsent,
@@ -73,7 +73,7 @@ pub(super) fn mark(true_value: TrueValue, answer: &PropertyResult) -> Mark {
     }
 }
 
-/// Whether a 90 % interval holds the truth, where there is one and a truth.
+/// Whether a 90% interval holds the truth, where there is one and a truth.
 pub(super) fn holds(true_value: TrueValue, answer: &PropertyResult) -> Option<bool> {
     match (true_value, &answer.statement) {
         (TrueValue::Number(number), StatedValue::Number { low, high, .. }) => {

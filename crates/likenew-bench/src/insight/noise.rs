@@ -65,7 +65,7 @@ pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {
         let score = Score::compute(cases.iter().flat_map(|case| &case.rows));
         let named = cases.iter().filter(|case| names_noise(case)).count();
         let percent =
-            |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0));
+            |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
         writeln!(
             text,
             "  {name:10} {:>6} {:>6} {:>13} {:>6} {:>9} {:>8} {:>13} {:>8} {:>16}",
@@ -86,7 +86,7 @@ pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {
 
 /// Whether the X-ray says that something disturbs it.
 pub(super) fn names_noise(case: &Case) -> bool {
-    case.findings.as_ref().is_ok_and(|findings| {
-        findings.verdicts.iter().any(|verdict| verdict.claim.starts_with("Something disturbs"))
-    })
+    case.findings
+        .as_ref()
+        .is_ok_and(|findings| findings.answers.iter().any(|answer| answer.id == "disturbance"))
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Context as _;
-use likenew_core::verdict::{Findings, Row};
+use likenew_core::findings::{Findings, Row};
 use likenew_sim::Spec;
 
 use super::case::ask;
@@ -57,7 +57,7 @@ const TINY: f64 = 512.0;
 
 /// One line for each figure.
 pub(super) fn report() -> String {
-    let mut text = String::from("Twins of two drives of 2008: model beside what was printed [within 5 %]\n");
+    let mut text = String::from("Twins of two drives of 2008: model beside what was printed [within 5%]\n");
     for target in [CORE, DISK, DISK_UNCACHED] {
         let of = PRINTED_FIGURES.iter().filter(|printed| printed.target == target);
         match model(target) {
@@ -85,7 +85,7 @@ fn line(printed: &PrintedFigure, findings: &Findings) -> String {
             let off = found / value - 1.0;
             let mark = if off.abs() <= NEAR { "" } else { "  MISSED" };
             format!(
-                "{target:26} {name:24} printed {value:>8}  model {found:>8.3}  {:>+6.1} %{mark}",
+                "{target:26} {name:24} printed {value:>8}  model {found:>8.3}  {:>+6.1}%{mark}",
                 off * 100.0
             )
         }

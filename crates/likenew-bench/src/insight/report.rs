@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use likenew_core::units::{Nanos, amount, three_digits};
+use likenew_core::answer::Answer;
+use likenew_core::quantity::{Latency, Rate, Share, Size, digits};
 use likenew_sim::generator::Family;
 use likenew_sim::truth::{TrueValue, Truth};
 
@@ -33,15 +34,7 @@ pub(super) fn all(cases: &[Case]) -> String {
 fn properties(cases: &[Case]) -> String {
     let mut text = format!(
         "  {:28} {:>6} {:>12} {:>5} {:>9} {:>8} {:>6} {:>15} {:>7}\n",
-        "property",
-        "exists",
-        "right ≤10 %",
-        "off",
-        "undecided",
-        "absent!",
-        "false",
-        "90 % intervals",
-        "width"
+        "property", "exists", "right ≤10%", "off", "undecided", "absent!", "false", "90% intervals", "width"
     );
     for key in keys(cases) {
         let score = Score::compute(rows_of(cases, key));
@@ -71,9 +64,9 @@ fn goals(cases: &[Case]) -> String {
     let rows = || cases.iter().flat_map(|case| &case.rows);
     let mut lines = Vec::new();
     for (keys, goal) in [
-        (&["medium", "mapping"][..], "[≥ 97 %]"),
-        (&SIZES[..], "[≥ 90 %]"),
-        (&["compression", "trim"][..], "[≥ 99 %]"),
+        (&["medium", "mapping"][..], "[≥ 97%]"),
+        (&SIZES[..], "[≥ 90%]"),
+        (&["compression", "trim"][..], "[≥ 99%]"),
     ] {
         for key in keys {
             let score = Score::compute(rows_of(cases, key));
@@ -84,14 +77,14 @@ fn goals(cases: &[Case]) -> String {
     let score = Score::compute(rows());
     let share_text = |share: Option<f64>| share.map_or_else(|| "none".into(), percent);
     lines.push(format!(
-        "false claims: {} of {} answers, {} [≤ 1 %]",
+        "false claims: {} of {} answers, {} [≤ 1%]",
         score.false_claims,
         score.answers,
         share_text(score.share_false())
     ));
     let sizable = Score::compute(rows().filter(|row| !is_exact(row)));
     lines.push(format!(
-        "90 % intervals that hold the truth: {} of {}, {} [86–94 %]; without those that are a point: {} of {}, {}",
+        "90% intervals that hold the truth: {} of {}, {} [86–94%]; without those that are a point: {} of {}, {}",
         score.intervals_hold,
         score.intervals,
         share_text(score.coverage()),
@@ -196,7 +189,7 @@ pub(super) fn property_rows(case: &Case) -> String {
     );
     for row in &case.rows {
         let (key, mark) = (&row.answer.property, row.mark.name());
-        let written = amount(row.answer.bytes_written);
+        let written = Size(row.answer.bytes_written);
         writeln!(
             text,
             "  {key:28} {mark:9} is {:22} said {:58} {written} written",
@@ -208,9 +201,9 @@ pub(super) fn property_rows(case: &Case) -> String {
     match &case.findings {
         Err(error) => writeln!(text, "  could not be X-rayed: {error}").expect("a text takes all"),
         Ok(findings) => {
-            for verdict in &findings.verdicts {
-                writeln!(text, "  {:?}: {}", verdict.standing, verdict.claim).expect("a text takes all");
-                for sentence in verdict.evidence.iter().chain(&verdict.caveats) {
+            for Answer { standing, question, answer, evidence, caveats, .. } in &findings.answers {
+                writeln!(text, "  {standing:?}: {question}: {answer}").expect("a text takes all");
+                for sentence in evidence.iter().chain(caveats) {
                     writeln!(text, "      {sentence}").expect("a text takes all");
                 }
             }
@@ -238,21 +231,21 @@ fn value_text(unit: &str, answer: &PropertyResult) -> String {
         StatedValue::Absent => "absent".into(),
         StatedValue::Undecided => return "undecided".into(),
     };
-    format!("{value} ({:.0} %)", answer.confidence * 100.0)
+    format!("{value} ({})", Share(answer.confidence))
 }
 
 fn spell(unit: &str, number: f64) -> String {
     match unit {
-        "bytes" => amount(number.round() as u64),
-        "bytes/s" => format!("{} MB/s", three_digits(number / 1e6)),
-        "ns" => Nanos(number.round() as u64).to_string(),
-        "%" => format!("{} %", three_digits(number)),
-        _ => three_digits(number),
+        "bytes" => Size(number.round() as u64).to_string(),
+        "bytes/s" => Rate(number).to_string(),
+        "ns" => Latency(number).to_string(),
+        "%" => Share(number / 100.0).to_string(),
+        _ => digits(number),
     }
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{:.1}%", share * 100.0)
 }
 
 /// The properties in the order of the table.

@@ -1,8 +1,9 @@
 //! Study 2: a drive that compresses, over fifteen drive fills.
 
+use likenew_core::answer::Standing;
+use likenew_core::findings::{Findings, Row};
 use likenew_core::io::DataClass;
 use likenew_core::units::amount;
-use likenew_core::verdict::{Findings, Row, Standing};
 use likenew_procedures::endure::EndureOptions;
 use likenew_procedures::endure::loop_test::LoopOptions;
 
@@ -88,13 +89,14 @@ impl Set {
     }
 
     fn page(&self) -> String {
-        let message = self.findings.verdicts.iter().map(|verdict| {
-            let standing = match verdict.standing {
-                Standing::Holds => "holds",
-                Standing::Fails => "fails",
-                Standing::Undecided => "undecided",
+        let message = self.findings.answers.iter().map(|answer| {
+            let standing = match answer.standing {
+                Standing::Good => " (OK)",
+                Standing::Problem => " (problem)",
+                Standing::Unknown => " (unknown)",
+                Standing::Info => "",
             };
-            format!("- {} ({standing})\n", verdict.claim)
+            format!("- {}: {}{standing}\n", answer.question, answer.answer)
         });
         let message: String = message.collect();
         let parts = [self.fills(), self.levels(), self.knees()].join("\n");

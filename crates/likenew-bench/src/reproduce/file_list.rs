@@ -1,6 +1,7 @@
-//! The speeds of files that were written one after the other, and what is said of their list.
+//! The speeds of files that were written one after the other, and the answers on them.
 
-use likenew_core::verdict::Findings;
+use likenew_core::answer::Answer;
+use likenew_core::findings::Findings;
 
 use super::page::{figure, milliseconds, number};
 
@@ -13,7 +14,7 @@ pub(super) struct FileList {
     latency_ns_max: f64,
     stalls: f64,
     write_amplification: f64,
-    claims: Vec<String>,
+    answers: Vec<String>,
 }
 
 impl FileList {
@@ -45,7 +46,7 @@ impl FileList {
             latency_ns_max: all("latency_ns_max").fold(0.0, f64::max),
             stalls: all("stalls").sum(),
             write_amplification,
-            claims: findings.verdicts.iter().map(|verdict| verdict.claim.clone()).collect(),
+            answers: findings.answers.iter().map(sentence).collect(),
         }
     }
 
@@ -54,9 +55,9 @@ impl FileList {
         self.mb_per_s
     }
 
-    /// The verdicts.
-    pub(super) fn claims_text(&self) -> String {
-        self.claims.join(" ")
+    /// The answers, as sentences.
+    pub(super) fn answers_text(&self) -> String {
+        self.answers.join(" ")
     }
 
     /// A row of the table; a file below `limit` MB/s is slow.
@@ -84,6 +85,11 @@ impl FileList {
     }
 }
 
+/// `Stalls: none.`
+fn sentence(answer: &Answer) -> String {
+    format!("{}: {}.", answer.question, answer.answer)
+}
+
 /// The value that a share of the values does not exceed; the nearest rank.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
@@ -104,11 +110,11 @@ mod tests {
             latency_ns_max: 2e6,
             stalls: 0.0,
             write_amplification: 1.0,
-            claims: vec!["A.".into(), "B.".into()],
+            answers: vec!["A.".into(), "B.".into()],
         };
         assert_eq!(&list.row("x", 38.0)[3..6], ["30.0 %", "5.00", "76.0"]);
         assert_eq!(&list.sparkline("x")[..5], ["x", "5.00", "5.00", "5.00", "76.0"]);
-        assert_eq!(list.claims_text(), "A. B.");
+        assert_eq!(list.answers_text(), "A. B.");
     }
 
     #[test]

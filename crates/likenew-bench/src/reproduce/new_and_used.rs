@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 use likenew_core::drive::Drive as _;
+use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
-use likenew_core::verdict::Findings;
 use likenew_sim::SimDrive;
 
 use super::lab::{Lab, Load, ask, fact, mb_per_s, measure};
@@ -246,7 +246,7 @@ fn row(drive: &str, findings: &Findings) -> anyhow::Result<Vec<String>> {
         anyhow::Ok(format!("{} %{range}", percent("drop_percent")?))
     };
     let (writes, mean, longest, score) =
-        ("random writes", "random write latency, mean", "random write latency, longest", "application score");
+        ("random writes", "random write latency, mean", "random write latency, max", "application score");
     Ok(vec![
         drive.into(),
         speed(writes, "new")?,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use likenew_core::verdict::Row;
+use likenew_core::findings::Row;
 
 /// A figure that somebody printed of a new drive.
 #[derive(Clone, Copy, Debug)]

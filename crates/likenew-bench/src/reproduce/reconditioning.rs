@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Drive as _;
+use likenew_core::findings::{Findings, Row};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::size::Size;
 use likenew_core::until::Until;
-use likenew_core::verdict::{Findings, Row};
 use likenew_core::workload::{Arrival, Stream};
 use likenew_sim::SimDrive;
 
@@ -205,7 +205,7 @@ fn fixes(lab: Lab, drive: &mut SimDrive, new: &AsNew) -> anyhow::Result<String> 
     head.extend((1..=10).map(|tenth| tenth.to_string()));
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let message: String =
-        steps.iter().map(|(name, list)| format!("- *{name}*: {}\n", list.claims_text())).collect();
+        steps.iter().map(|(name, list)| format!("- *{name}*: {}\n", list.answers_text())).collect();
     Ok(format!(
         "The cures in the study's order, each on the drive as the one before left it. Slow files are those below half of the as-new speed, \
          {} MB/s.\n\n{}\nThe same lists from their first file to their last:\n\n{}\nWhat `likenew fill` says of them:\n\n{message}\n",
@@ -239,7 +239,7 @@ fn passes(lab: Lab) -> anyhow::Result<String> {
         "Straight from the use to passes of one file of the whole capacity:\n\n{}\nPass 2 reaches {:.1} % of pass {PASSES}. `likenew fill` says: {}\n\n",
         table(&head, &rows),
         speed(2) / speed(PASSES) * 100.0,
-        findings.verdicts[0].claim
+        findings.summary
     ))
 }
 

@@ -8,37 +8,39 @@ use likenew_procedures::age::Recipe;
 use super::{RunArguments, Switch, TargetArguments, text};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Age {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// How to age it: fill (every address once), overwrite (then at random, 4 KiB at a time), churn (small files come and go)
+    /// How to age it: fill (write every address once), overwrite (then random 4K writes), churn (create and delete small
+    /// files)
     #[arg(long, default_value = "fill", value_parser = text::<Recipe>)]
     pub(crate) recipe: Recipe,
-    /// How much: bytes of the fill, of the overwrites, or of the small files [default: as much as the space has]
+    /// How much to write while aging [default: as much as the space holds]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Bytes of address space to age [default: all of a simulated drive or of a folder's free space; 1GiB of small files]
+    /// Address space to age [default: all of a simulated drive or of the free space; 1GiB for churn]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
-    /// Bytes that random writes go over [default: 8GiB, less where there is less than four times as much]
+    /// Address space for the random writes that are timed [default: 8GiB, at most a quarter of the space]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Time of random writes in all passes together; they end earlier when they have moved as many bytes as the span has
-    #[arg(long, default_value = "180s", value_parser = parse_duration)]
+    /// Time for the random writes of all passes together
+    #[arg(long, visible_alias = "runtime", default_value = "180s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// Random I/Os in flight
-    #[arg(long, default_value_t = 3)]
+    /// Queue depth of the random writes
+    #[arg(long, visible_alias = "iodepth", default_value_t = 3)]
     pub(crate) depth: u32,
-    /// Equal parts to measure everything in: their scatter tells how far a drop can be trusted
+    /// Passes of each measurement; more passes narrow the interval of a change
     #[arg(long, default_value_t = 5)]
     pub(crate) passes: u32,
-    /// Rest after that, and measure once more: some drives come back when they are left alone
+    /// Then leave the drive idle this long and measure once more: some drives recover
     #[arg(long, default_value = "0s", value_parser = parse_duration)]
     pub(crate) rest: Nanos,
-    /// Whether deleting a small file tells a simulated drive so
+    /// Send TRIM for deleted files of the churn recipe (simulated drives)
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     pub(crate) trim: Switch,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
+    /// Data to write: random, zero, or a compressed share from 0 to 1
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     #[command(flatten)]

@@ -7,37 +7,38 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use super::{RunArguments, TargetArguments, number, text};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Apps {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// An application or a group of them, or a file of one's own (FILE.toml); more than once for several [default: pcmark8]
+    /// An application, a group, or your own FILE.toml; can be given several times [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) app: Vec<String>,
-    /// How often to play each; with --consistency in each phase [default: 3, with --consistency 1]
+    /// Runs of each application; with --consistency per phase [default: 3, with --consistency 1]
     #[arg(long)]
     pub(crate) passes: Option<u32>,
-    /// Part of each application's I/Os to play [default: all, or as much a pass as there is space]
+    /// Share of each application's I/Os to play [default: all, or what fits into the space]
     #[arg(long, value_parser = number(1e-6, 1000.0))]
     pub(crate) scale: Option<f64>,
-    /// Bytes of address space that applications work in [default: 4GiB, less where there is less than four times as much]
+    /// Address space that applications use [default: 4GiB, at most a quarter of the space]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// An application ends after this time, in each pass
-    #[arg(long, default_value = "300s", value_parser = parse_duration)]
+    /// Time limit of one application in one pass
+    #[arg(long, visible_alias = "runtime", default_value = "300s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// Take as long as where an application was recorded, if that was published
+    /// Keep the published think times, where an application has them
     #[arg(long)]
     pub(crate) think: bool,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
+    /// Data to write: random, zero, or a compressed share from 0 to 1
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
-    /// How does the score hold out under hours of writing? The phases of PCMark 8's consistency test
+    /// Also measure how the score holds up under hours of writing: the phases of PCMark 8's consistency test
     #[arg(long)]
     pub(crate) consistency: bool,
-    /// Times of that: 1 writes for 10 to 45 minutes at a time and takes about eight hours, 0.1 a tenth
+    /// Length of the writing phases: 1 is the published 10 to 45 minutes each, about 8 hours in all; 0.1 a tenth
     #[arg(long, default_value_t = 1.0, value_parser = number(1e-6, 100.0), requires = "consistency")]
     pub(crate) minutes: f64,
-    /// Bytes of address space to write for that [default: all of it]
+    /// Address space for the writing phases [default: all of it]
     #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "consistency")]
     pub(crate) space: Option<u64>,
     #[command(flatten)]

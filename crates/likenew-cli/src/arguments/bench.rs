@@ -7,39 +7,50 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::profile::Profile;
 
-use super::{RunArguments, TargetArguments, profile, text};
+use super::{RunArguments, TargetArguments, mix_of_reads, profile, text};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
     /// Which tests to run
     #[arg(long, default_value = "default", value_parser = profile)]
     pub(crate) profile: Profile,
-    /// Operations in order: read, write, mix:70 (70 % reads) [default: read,write; read where nothing may be written]
+    /// Operations: read, write, mix:70 (70% reads) [default: read,write; read where the target is read-only]
     #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..")]
     pub(crate) op: Vec<Mix>,
-    /// Bytes of address space to test [default: 1GiB, less where there is less]
-    #[arg(long, alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    /// Same as --op mix:PERCENT, as fio spells it
+    #[arg(long, value_parser = mix_of_reads, value_name = "PERCENT", conflicts_with = "op", hide_short_help = true)]
+    pub(crate) rwmixread: Option<Mix>,
+    /// Address space to test [default: 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Times to repeat every test
+    /// Passes of each test
     #[arg(long, default_value_t = 5)]
     pub(crate) passes: u32,
-    /// Instead, repeat every test in short passes until its mean is known to this share, such as 2%
+    /// Instead, repeat short passes until the mean of each test is known this well, such as 2%
     #[arg(long, value_parser = text::<PrecisionGoal>, value_name = "PERCENT")]
     pub(crate) precise: Option<PrecisionGoal>,
-    /// With --precise, repeat no test more often than this
+    /// Most passes of a test with --precise
     #[arg(long, requires = "precise", default_value_t = 50)]
     pub(crate) passes_max: u32,
-    /// A pass ends after this time, or when it has moved as many bytes as the span has
-    #[arg(long, default_value = "5s", value_parser = parse_duration)]
+    /// Time limit of a pass; it also ends once it has moved as many bytes as the span holds
+    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// Rest before every pass
+    /// Idle time before each pass
     #[arg(long, default_value = "0s", value_parser = parse_duration)]
     pub(crate) interval: Nanos,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
+    /// Data to write: random, zero, or a compressed share from 0 to 1
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
+}
+
+impl Bench {
+    /// The operations that were typed, in either spelling.
+    pub(crate) fn ops(&self) -> Vec<Mix> {
+        self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
+    }
 }

@@ -5,43 +5,43 @@ use std::path::PathBuf;
 use clap::Args;
 use likenew_core::units::parse_size;
 
-use super::{ReferenceArguments, RunArguments};
+use super::{RUN, ReferenceArguments, RunArguments};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Check {
-    /// Folders, files, block devices, or simulated drives: each is checked by itself, one after the other
-    #[arg(required_unless_present = "all", value_name = "TARGET")]
+    /// Folders, files, block devices or simulated drives; each is checked by itself
+    #[arg(required_unless_present = "all", value_name = "TARGET", help_heading = Option::<&'static str>::None)]
     pub(crate) targets: Vec<String>,
-    /// Every drive of this machine, which is only read
+    /// Check every drive of this machine, with reads only
     #[arg(long, conflicts_with = "targets")]
     pub(crate) all: bool,
-    /// Where all randomness comes from [default: 0, of real drives another one each time]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print the plan as TOML and stop
-    #[arg(long)]
-    pub(crate) plan: bool,
-    /// Bytes written at most; 0 for none [default: 2GiB, with --thorough 64GiB]
+    /// Most bytes to write; 0 writes nothing [default: 2GiB, with --thorough 64GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Take minutes and tens of gigabytes, to see what takes that much
+    /// Take minutes and write tens of gigabytes, to find what shows only then
     #[arg(long)]
     pub(crate) thorough: bool,
-    #[command(flatten)]
-    pub(crate) references: ReferenceArguments,
-    /// Look through this folder too (it is only read): what share of the advertised speed do your files see?
+    /// Also read the files in this folder: what share of the rated speed do they get?
     #[arg(long, value_name = "DIR")]
     pub(crate) files: Vec<PathBuf>,
-    /// Is it worth a new drive, and which? Drives of likenew drives, by name, comma between them
+    /// Would a new drive be faster? Compares with these drives of `likenew drives`
     #[arg(long, value_delimiter = ',', value_name = "DRIVE", conflicts_with = "all")]
     pub(crate) upgrade: Vec<String>,
-    /// For --upgrade: a recorded day of the drive, as likenew record writes one or in any format of likenew import trace
+    /// With --upgrade: a recorded day of this drive, from `likenew record` or any trace format
     #[arg(long = "trace", value_name = "FILE", requires = "upgrade")]
     pub(crate) recording: Option<String>,
-    /// For --upgrade without a day: an application or a group of them, as likenew apps plays them, or FILE.toml; more than once for several. They write
-    /// a fifth of --bytes at most, and the check the rest [default: pcmark8]
+    /// With --upgrade and no trace: applications to play instead, as `likenew apps` names them [default: pcmark8]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "recording")]
     pub(crate) app: Vec<String>,
+    #[command(flatten)]
+    pub(crate) references: ReferenceArguments,
+    /// Seed of all randomness [default: 0 for simulated drives, a new one each time for real ones]
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan as TOML and stop
+    #[arg(long, help_heading = RUN)]
+    pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

@@ -8,67 +8,71 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::pattern::Pattern;
 
 use super::{RunArguments, TargetArguments, text};
+use crate::wording;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Data {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// Classes of data from zeros to random data, at equal distances: 2 to 101
+    /// Steps from zeros to incompressible data, from 2 to 101
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(2..=101))]
     pub(crate) steps: u32,
-    /// Operations in order
+    /// Operations: write, read
     #[arg(long, value_delimiter = ',', default_value = "write,read", value_parser = read_or_write, value_name = "OP,..")]
     pub(crate) op: Vec<Op>,
-    /// Orders of addresses
+    /// Access patterns: sequential, random
     #[arg(long, value_delimiter = ',', default_value = "sequential,random", value_parser = text::<Pattern>, value_name = "PATTERN,..")]
     pub(crate) pattern: Vec<Pattern>,
-    /// Bytes of one I/O, for all patterns or for each [default: 1MiB sequential, 4KiB random]
-    #[arg(long, value_delimiter = ',', value_parser = parse_size, value_name = "SIZE,..")]
+    /// Block size, one for all patterns or one for each [default: 1MiB sequential, 4KiB random]
+    #[arg(long, visible_alias = "bs", value_delimiter = ',', value_parser = parse_size, value_name = "SIZE,..")]
     pub(crate) block: Vec<u64>,
-    /// I/Os in flight, for all patterns or for each [default: 8 sequential, 32 random]
-    #[arg(long, value_delimiter = ',', value_name = "DEPTH,..")]
+    /// Queue depth, one for all patterns or one for each [default: 8 sequential, 32 random]
+    #[arg(long, visible_alias = "iodepth", value_delimiter = ',', value_name = "DEPTH,..")]
     pub(crate) depth: Vec<u32>,
-    /// Bytes of address space to test, divided among the steps [default: 1GiB, less where there is less]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    /// Address space to test, divided among the steps [default: 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Times to measure everything, each time in another order of the steps
+    /// Passes, each through the steps in another order
     #[arg(long, default_value_t = 3)]
     pub(crate) passes: u32,
-    /// A pass of one step ends after this time, or when it has moved as many bytes as its part of the span has
-    #[arg(long, default_value = "1s", value_parser = parse_duration)]
+    /// Time limit of a step in one pass; it also ends after moving its part of the span
+    #[arg(long, visible_alias = "runtime", default_value = "1s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// Rest before every pass of a step
+    /// Idle time before each step
     #[arg(long, default_value = "0s", value_parser = parse_duration)]
     pub(crate) interval: Nanos,
-    /// Look through this folder too (it is only read): what are your files, and what speed do they get?
-    #[arg(long, value_name = "DIR")]
+    /// Also read the files in this folder: how compressible are they, and what speed do they get?
+    #[arg(long, value_name = "DIR", help_heading = FILES)]
     pub(crate) files: Vec<PathBuf>,
-    /// Bytes of your files' contents that are read at most
-    #[arg(long, default_value = "256MiB", value_parser = parse_size, value_name = "SIZE")]
+    /// Most bytes to read of your files' contents
+    #[arg(long, default_value = "256MiB", value_parser = parse_size, value_name = "SIZE", help_heading = FILES)]
     pub(crate) sample: u64,
-    /// Looking through folders ends after this time with what it has
-    #[arg(long, default_value = "2min", value_parser = parse_duration)]
+    /// Time limit of reading folders; what was read until then counts
+    #[arg(long, default_value = "2min", value_parser = parse_duration, help_heading = FILES)]
     pub(crate) scan_time: Nanos,
-    /// Look through file systems that are mounted below, too
-    #[arg(long)]
+    /// Also read file systems mounted below the folder
+    #[arg(long, help_heading = FILES)]
     pub(crate) cross_file_systems: bool,
-    /// Measure nothing: only say what the files are
-    #[arg(long, requires = "files")]
+    /// Read the files and measure nothing
+    #[arg(long, requires = "files", help_heading = FILES)]
     pub(crate) scan_only: bool,
-    /// What the maker says of sequential reads, in bytes a second, such as 550MB [default: a simulated drive's own]
+    /// Rated sequential read speed in bytes a second, such as 550MB [default: a simulated drive's own]
     #[arg(long, value_parser = parse_size, value_name = "RATE")]
     pub(crate) advertised_read: Option<u64>,
-    /// What the maker says of sequential writes, in bytes a second, such as 500MB [default: a simulated drive's own]
+    /// Rated sequential write speed in bytes a second, such as 500MB [default: a simulated drive's own]
     #[arg(long, value_parser = parse_size, value_name = "RATE")]
     pub(crate) advertised_write: Option<u64>,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }
 
+const FILES: &str = "Your files";
+
 fn read_or_write(text: &str) -> Result<Op, String> {
     match text {
         "read" => Ok(Op::Read),
         "write" => Ok(Op::Write),
-        _ => Err(format!("\"{text}\" is neither read nor write")),
+        _ => Err(wording::not_read_or_write(text)),
     }
 }

@@ -7,69 +7,83 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::profile::Profile;
 
-use super::{RunArguments, Switch, TargetArguments, number, profile, text};
+use super::{RunArguments, Switch, TargetArguments, mix_of_reads, number, profile, text};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Endure {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
     /// A looped benchmark, or a test of SNIA's Performance Test Specification
     #[arg(long, value_enum, default_value_t = EndureTest::Loop)]
     pub(crate) test: EndureTest,
-    /// Address space that is tested: a size, a share such as 75%, or whole
+    /// Address space to test: a size, a share such as 75%, or whole
     #[arg(long, default_value = "whole", value_parser = text::<Extent>, value_name = "SIZE|N%|whole")]
     pub(crate) area: Extent,
-    /// Loop: which tests [default: 2009]
-    #[arg(long, value_parser = profile)]
-    pub(crate) profile: Option<Profile>,
-    /// Loop: operations in order: read, write, mix:70 (70 % reads) [default: read,write]
-    #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..")]
-    pub(crate) op: Vec<Mix>,
-    /// Loop: bytes of a loop's file [default: 1000MiB, less or more where the area is small or large]
-    #[arg(long, alias = "size", value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) span: Option<u64>,
-    /// Loop: end with the loop that has written so many bytes in all
-    #[arg(long, value_parser = parse_size, value_name = "SIZE", conflicts_with = "fills")]
-    pub(crate) bytes: Option<u64>,
-    /// Loop: the same in times the area [default: until all of it was written once and six times more, 15 with profile 2009]
-    #[arg(long, value_parser = number(1e-6, 10_000.0))]
-    pub(crate) fills: Option<f64>,
-    /// Loop: delete each file after its tests, so that the drive is told [default: off, which shows what a drive does by itself]
-    #[arg(long, value_enum)]
-    pub(crate) trim: Option<Switch>,
-    /// Loop: a test ends after this time, or when it has moved its amount [default: 60s]
-    #[arg(long, value_parser = parse_duration)]
-    pub(crate) time: Option<Nanos>,
-    /// What to write: random, zero, or the share 0..1 that it compresses to [default: random]
+    /// Data to write: random, zero, or a compressed share from 0 to 1 [default: random]
     #[arg(long, value_parser = text::<DataClass>)]
     pub(crate) data: Option<DataClass>,
-    /// SNIA: time of one point of a round; the specification has 60s [default: 60s]
-    #[arg(long, value_parser = parse_duration)]
+    /// Which tests each file gets [default: 2009]
+    #[arg(long, value_parser = profile, help_heading = LOOP)]
+    pub(crate) profile: Option<Profile>,
+    /// Operations: read, write, mix:70 (70% reads) [default: read,write]
+    #[arg(long, value_delimiter = ',', value_parser = text::<Mix>, value_name = "OP,..", help_heading = LOOP)]
+    pub(crate) op: Vec<Mix>,
+    /// Same as --op mix:PERCENT, as fio spells it
+    #[arg(long, value_parser = mix_of_reads, value_name = "PERCENT", conflicts_with = "op", hide_short_help = true, help_heading = LOOP)]
+    pub(crate) rwmixread: Option<Mix>,
+    /// File size [default: 1000MiB, scaled to the area]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE", help_heading = LOOP)]
+    pub(crate) span: Option<u64>,
+    /// Stop after the loop that has written this many bytes in all
+    #[arg(long, value_parser = parse_size, value_name = "SIZE", conflicts_with = "fills", help_heading = LOOP)]
+    pub(crate) bytes: Option<u64>,
+    /// The same as a multiple of the area [default: the first fill and six more; 15 with profile 2009]
+    #[arg(long, value_parser = number(1e-6, 10_000.0), help_heading = LOOP)]
+    pub(crate) fills: Option<f64>,
+    /// Delete each file after its tests, so that the drive receives TRIM [default: off]
+    #[arg(long, value_enum, help_heading = LOOP)]
+    pub(crate) trim: Option<Switch>,
+    /// Time limit of a test; it also ends after moving its amount [default: 60s]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, help_heading = LOOP)]
+    pub(crate) time: Option<Nanos>,
+    /// Time of one point of a round, 60s in the specification [default: 60s]
+    #[arg(long, value_parser = parse_duration, help_heading = SNIA)]
     pub(crate) round: Option<Nanos>,
-    /// SNIA: rounds after which it ends without a steady state [default: 25; snia-wsat: 360]
-    #[arg(long)]
+    /// Most rounds if no steady state is reached [default: 25; snia-wsat: 360]
+    #[arg(long, help_heading = SNIA)]
     pub(crate) rounds: Option<u32>,
-    /// SNIA: I/Os in flight on each thread; snia-latency measures with 1 [default: 32]
-    #[arg(long)]
+    /// Queue depth of each thread; snia-latency measures with 1 [default: 32]
+    #[arg(long, visible_alias = "iodepth", help_heading = SNIA)]
     pub(crate) depth: Option<u32>,
-    /// SNIA: threads; snia-latency measures with 1 [default: 4]
-    #[arg(long)]
+    /// Threads; snia-latency measures with 1 [default: 4]
+    #[arg(long, visible_alias = "numjobs", help_heading = SNIA)]
     pub(crate) threads: Option<u32>,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }
 
+const LOOP: &str = "With --test loop";
+const SNIA: &str = "With --test snia-…";
+
+impl Endure {
+    /// The operations that were typed, in either spelling.
+    pub(crate) fn ops(&self) -> Vec<Mix> {
+        self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
+    }
+}
+
 /// What endure runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EndureTest {
-    /// Files are made, tested and deleted, one after the other round the area
+    /// Create, test and delete files, one after the other through the area
     Loop,
-    /// I/Os a second of seven mixes in eight block sizes
+    /// IOPS of seven mixes in eight block sizes
     SniaIops,
-    /// Sequential speed in blocks of 128 KiB and 1 MiB
+    /// Sequential throughput with 128 KiB and 1 MiB blocks
     SniaThroughput,
-    /// Latency of one I/O at a time
+    /// Latency at queue depth 1
     SniaLatency,
-    /// Random writes from the first day on, until the area was written four times
+    /// Random writes from a fresh drive on, until the area is written four times (write saturation)
     SniaWsat,
 }

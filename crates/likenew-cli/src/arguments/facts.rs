@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Output;
+use super::{ARCHIVE, Output, RUN};
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
@@ -12,20 +12,20 @@ pub(crate) struct Facts {
     #[arg(required_unless_present = "all")]
     pub(crate) target: Option<String>,
     /// Every drive of this machine
-    #[arg(long, conflicts_with = "target")]
+    #[arg(long, conflicts_with = "target", help_heading = RUN)]
     pub(crate) all: bool,
-    /// Say of each fact where it comes from
-    #[arg(long)]
+    /// Show where each fact comes from
+    #[arg(long, help_heading = RUN)]
     pub(crate) origins: bool,
     /// Print the plan as TOML and stop
-    #[arg(long)]
+    #[arg(long, help_heading = RUN)]
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) output: Output,
-    /// Where run folders are kept [default: likenew/runs in the XDG data home]
-    #[arg(long, value_name = "DIR")]
+    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
-    /// Keep no run folder
-    #[arg(long, conflicts_with = "archive")]
+    /// Do not keep this run
+    #[arg(long, conflicts_with = "archive", help_heading = ARCHIVE)]
     pub(crate) no_archive: bool,
 }

@@ -8,40 +8,41 @@ use likenew_procedures::fill::Repeat;
 use super::{RunArguments, TargetArguments, text};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Fill {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// Files to write [default: as many as fill the free space, 1000 at most]
+    /// Number of files [default: as many as fill the free space, at most 1000]
     #[arg(long)]
     pub(crate) files: Option<u32>,
-    /// Bytes of each [default: the free space over the number of files]
+    /// Size of each file [default: the free space divided by --files]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) file_size: Option<u64>,
-    /// One file as large as the free space, or as --file-size, measured in parts
+    /// Write one file as large as the free space, or as --file-size, measured in parts
     #[arg(long, conflicts_with = "files")]
     pub(crate) one_file: bool,
-    /// Parts that the one file is measured in [default: as many as are 16MiB each, 1000 at most]
+    /// Parts of the one file [default: one per 16MiB, at most 1000]
     #[arg(long, requires = "one_file")]
     pub(crate) parts: Option<u32>,
-    /// Where the first file begins on a simulated drive: what lies before is left as it is
+    /// Offset of the first file on a simulated drive
     #[arg(long, default_value = "0", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) from: u64,
-    /// How often to write all of it: a number, or until-steady (until a pass is within 2 % of the one before; 10 at most)
+    /// Passes: a number, or until-steady (until a pass is within 2% of the one before, at most 10)
     #[arg(long, default_value = "1", value_parser = text::<Repeat>, value_name = "N|until-steady")]
     pub(crate) passes: Repeat,
-    /// Read all of it in the end
+    /// Read everything back at the end
     #[arg(long)]
     pub(crate) read_back: bool,
-    /// Bytes of one write
-    #[arg(long, default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
+    /// Block size of a write
+    #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block: u64,
-    /// Writes in flight
-    #[arg(long, default_value_t = 4)]
+    /// Queue depth
+    #[arg(long, visible_alias = "iodepth", default_value_t = 4)]
     pub(crate) depth: u32,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
+    /// Data to write: random, zero, or a compressed share from 0 to 1
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
-    /// No wait shorter than this is called a stall
+    /// Shortest wait that counts as a stall
     #[arg(long, default_value = "100ms", value_parser = parse_duration)]
     pub(crate) stall: Nanos,
     #[command(flatten)]

@@ -4,6 +4,6 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct Help {
-    /// A command or a cause [default: what there is]
+    /// A command, a cause such as slc_cache, or sim for the settings of simulated drives [default: a list]
     pub(crate) topic: Option<String>,
 }

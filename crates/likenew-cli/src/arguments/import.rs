@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use likenew_trace::Format;
 
-use super::{Output, text};
+use super::{ARCHIVE, Output, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
@@ -15,23 +15,23 @@ pub(crate) struct Import {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportSource {
-    /// What fio has written with --output-format=json or json+
+    /// Import what fio measured, written with --output-format=json or json+
     Fio(ImportFio),
-    /// The I/Os that somebody's programs did: what a trace holds, and the same in another form
+    /// Show what a trace holds, and convert it to another format
     Trace(ImportTrace),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportFio {
-    /// The file, or - for standard input
+    /// fio's JSON, or - for standard input
     pub(crate) file: PathBuf,
-    /// What was measured, where it is not the file that fio names
+    /// What was measured, if it is not the file that fio names
     pub(crate) target: Option<String>,
-    /// Judge it as this plan's procedure does, where fio ran what --export fio made of the plan
+    /// Evaluate it by this plan, if fio ran what --export fio made of the plan
     #[arg(long, value_name = "PLAN.toml")]
     pub(crate) plan: Option<PathBuf>,
-    /// Where run folders are kept [default: likenew/runs in the XDG data home]
-    #[arg(long, value_name = "DIR")]
+    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -39,18 +39,18 @@ pub(crate) struct ImportFio {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportTrace {
-    /// The trace, packed with gzip or Zstandard or as text, or - for standard input
+    /// The trace as text, gzip or Zstandard, or - for standard input
     pub(crate) file: PathBuf,
-    /// What it is, where that does not show: likenew, iolog, blkparse, tracefs, msr, systor, alibaba, tencent, fiu
+    /// Its format, if it is not recognized: likenew, iolog, blkparse, tracefs, msr, systor, alibaba, tencent, fiu
     #[arg(long, value_name = "FORMAT", value_parser = text::<Format>)]
     pub(crate) format: Option<Format>,
-    /// Which of its volumes, where it holds several
+    /// Which volume, if the trace holds several
     #[arg(long, value_name = "ID")]
     pub(crate) volume: Option<String>,
-    /// Write it to a new file: .csv or .csv.zst for likenew, .iolog for fio, .v2.iolog for fio before 3.31
+    /// Convert it to a new file: .csv or .csv.zst for likenew, .iolog for fio, .v2.iolog for fio before 3.31
     #[arg(long, value_name = "OUT")]
     pub(crate) to: Option<PathBuf>,
-    /// Write what it holds as JSON to FILE, or to standard output with - (then nothing else is printed there)
+    /// Write what it holds as JSON to FILE, or to standard output with -
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use super::Output;
 
 #[derive(Debug, Args)]
 pub(crate) struct Judge {
-    /// The folder of an earlier run
+    /// Folder of an earlier run
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) output: Output,

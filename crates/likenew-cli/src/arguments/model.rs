@@ -8,38 +8,39 @@ use super::{RunArguments, TargetArguments, text};
 use crate::doublings::Doublings;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Model {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// read, write or both [default: both where own files or a simulated drive may be written, otherwise read]
+    /// read, write or both [default: both, or read where the target is read-only]
     #[arg(long)]
     pub(crate) op: Option<ModelOps>,
-    /// I/Os in flight of small random requests, or ranges such as 1..64 [default: 1..64]
-    #[arg(long, value_delimiter = ',', value_parser = text::<Doublings<u32>>, value_name = "N,..")]
+    /// Queue depths of small random requests, or ranges such as 1..64 [default: 1..64]
+    #[arg(long, visible_alias = "iodepth", value_delimiter = ',', value_parser = text::<Doublings<u32>>, value_name = "N,..")]
     pub(crate) depth: Vec<Doublings<u32>>,
-    /// The longest request, a power of two, where it fits
+    /// Longest request, a power of two
     #[arg(long, default_value = "512MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) longest: u64,
-    /// Bytes of address space, from the start [default: all; in a folder 384MiB, less where there is less]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    /// Address space to test, from the start [default: all; in a folder 384MiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// At most so many bytes are written, and as many read [default: 8GiB, of a folder 1GiB, less where there is less]
+    /// Most bytes to write, and as many to read [default: 8GiB, in a folder 1GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Nothing new is begun after this time [default: 10min, of a folder 45s]
-    #[arg(long, value_parser = parse_duration)]
+    /// Start no new measurement after this time [default: 10min, in a folder 45s]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
     pub(crate) time: Option<Nanos>,
-    /// A visit of a point ends after this time [default: 3s, of a folder 500ms]
+    /// Time limit of a point in one visit [default: 3s, in a folder 500ms]
     #[arg(long, value_parser = parse_duration)]
     pub(crate) visit: Option<Nanos>,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
+    /// Data to write: random, zero, or a compressed share from 0 to 1
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
-    /// What the maker says of sequential reads, a second [default: what a simulated drive's file says]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    /// Rated sequential read speed in bytes a second, such as 550MB [default: a simulated drive's own]
+    #[arg(long, value_parser = parse_size, value_name = "RATE")]
     pub(crate) advertised_read: Option<u64>,
-    /// What the maker says of sequential writes, a second
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    /// Rated sequential write speed in bytes a second, such as 500MB [default: a simulated drive's own]
+    #[arg(long, value_parser = parse_size, value_name = "RATE")]
     pub(crate) advertised_write: Option<u64>,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
@@ -48,9 +49,9 @@ pub(crate) struct Model {
 /// Which operations a model is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ModelOps {
-    /// Reads alone
+    /// Reads only
     Read,
-    /// Writes alone
+    /// Writes only
     Write,
     /// Both
     Both,

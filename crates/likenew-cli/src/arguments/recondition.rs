@@ -7,35 +7,37 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::recondition::{Erase, StepName};
 
 use super::{ReferenceArguments, RunArguments, TargetArguments};
+use crate::wording;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Recondition {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// Only look, and say what could be done and what each step takes and takes away
+    /// Change nothing: show which steps are possible, what each costs and what it would lose
     #[arg(long, conflicts_with = "step")]
     pub(crate) dry_run: bool,
-    /// The step to take whatever the diagnosis says: trim, discard-unused, refresh, overwrite; discard, overwrite-all and format lose everything
-    /// [default: the gentlest that can help and loses nothing]
+    /// Take this step whatever the diagnosis is: trim, discard-unused, refresh and overwrite lose nothing; discard,
+    /// overwrite-all and format ERASE EVERYTHING [default: the gentlest that can help and loses nothing]
     #[arg(long, value_parser = step, value_name = "STEP")]
     pub(crate) step: Option<StepName>,
-    /// How often space is written over at most; it ends as soon as another pass would change little
+    /// Most overwrite passes; they end earlier once another pass would change little
     #[arg(long, default_value_t = 8)]
     pub(crate) passes: u32,
-    /// How long the drive is left alone after a step, to finish what that set off
+    /// Idle time after a step, for the drive to finish it
     #[arg(long, value_parser = parse_duration, default_value = "30s", value_name = "SPAN")]
     pub(crate) rest: Nanos,
-    /// Bytes written at most by each check, before and after [default: 2GiB]
+    /// Most bytes that each check writes, before and after [default: 2GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Free space that is written over at most [default: all above the reserve]
+    /// Most free space to overwrite [default: all above the reserve]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
-    /// Where a whole device that is refreshed keeps what is being written: a new file on another drive [default: beside the log of what was
-    /// done to drives]
+    /// With --step refresh of a whole device: journal of the data being rewritten, a new file on another drive
+    /// [default: beside the audit log]
     #[arg(long, value_name = "FILE", requires = "step")]
     pub(crate) journal: Option<PathBuf>,
-    /// What a drive erases when it formats itself (--step format): user data, or the key that all of it is encrypted with
+    /// With --step format: erase user data, or the key that encrypts all of it
     #[arg(long, value_enum, default_value_t = EraseName::UserData, value_name = "WHAT")]
     pub(crate) erase: EraseName,
     #[command(flatten)]
@@ -63,6 +65,6 @@ impl From<EraseName> for Erase {
 fn step(text: &str) -> Result<StepName, String> {
     StepName::ALL.into_iter().find(|name| name.text() == text).ok_or_else(|| {
         let names: Vec<&str> = StepName::ALL.into_iter().map(StepName::text).collect();
-        format!("there is no step \"{text}\"; there are {}", names.join(", "))
+        wording::unknown_name("step", text, &names)
     })
 }

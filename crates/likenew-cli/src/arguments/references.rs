@@ -1,4 +1,4 @@
-//! What a drive is held against, as it is typed.
+//! What a drive is compared with, as it is typed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,11 +7,12 @@ use clap::Args;
 use likenew_procedures::check::RatedMetric;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Compare with")]
 pub(crate) struct ReferenceArguments {
-    /// What the maker says: read=550MB/s,write=520MB/s,random_read=95000 … [default: what a simulated drive's file says]
-    #[arg(long, value_delimiter = ',', value_name = "FIGURE=VALUE")]
+    /// Rated speeds: read=550MB/s,write=520MB/s,random_read=95000 … [default: a simulated drive's own, or the catalog's]
+    #[arg(long, value_delimiter = ',', value_name = "METRIC=VALUE")]
     pub(crate) advertised: Vec<RatedMetric>,
-    /// The kept run of an earlier check that it is held against, or "none" [default: the first one of the same real drive]
+    /// Run folder of an earlier check to compare with, or none [default: the first check of the same real drive]
     #[arg(long, value_name = "RUN")]
     pub(crate) baseline: Option<Baseline>,
 }
@@ -19,7 +20,7 @@ pub(crate) struct ReferenceArguments {
 /// An earlier check.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Baseline {
-    /// Not even the first one.
+    /// No earlier check.
     None,
     /// The run in this folder.
     Run(PathBuf),

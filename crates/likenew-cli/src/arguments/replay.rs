@@ -6,61 +6,62 @@ use likenew_core::replay_spec::Fit;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::replay::ReplayMode;
 
-use super::{RunArguments, number, text};
+use super::{RUN, RunArguments, number, text};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Replay {
-    /// Folders, files, block devices, or simulated drives: each is measured by itself, one after the other
-    #[arg(required = true, value_name = "TARGET")]
+    /// Folders, files, block devices or simulated drives; each is measured by itself
+    #[arg(required = true, value_name = "TARGET", help_heading = Option::<&'static str>::None)]
     pub(crate) targets: Vec<String>,
-    /// The recording, in any format that likenew import trace reads
+    /// The trace, in any format that `likenew import trace` reads
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: String,
-    /// The format of the recording, where it does not show
+    /// Its format, if it is not recognized
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// Which volume of the recording, where it holds several
+    /// Which volume, if the trace holds several
     #[arg(long, value_name = "NAME")]
     pub(crate) volume: Option<String>,
-    /// When the I/Os leave: dependent (once what had ended before them has ended, with the recorded think times), timed (when
-    /// they had left) or fast (as fast as the target takes them)
+    /// When I/Os start: dependent (after those that had ended before, plus think time), timed (as recorded), fast (as
+    /// soon as possible)
     #[arg(long, default_value = "dependent", value_parser = text::<ReplayMode>)]
     pub(crate) mode: ReplayMode,
-    /// Recorded time over the time of the replay
+    /// Speed-up of the recorded times
     #[arg(long, default_value_t = 1.0, value_parser = number(0.001, 1e6))]
     pub(crate) speed: f64,
-    /// Pauses in which nothing was in flight are cut to this [default: they are kept]
+    /// Shorten pauses without I/O to this [default: keep them]
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     pub(crate) idle_max: Option<Nanos>,
-    /// I/Os in flight at most
-    #[arg(long, default_value_t = 256)]
+    /// Largest queue depth
+    #[arg(long, visible_alias = "iodepth", default_value_t = 256)]
     pub(crate) depth: u32,
-    /// How recorded addresses become the target's: modulo (they begin anew where it ends) or scale (in proportion)
+    /// Where recorded addresses beyond the target go: modulo (wrap around) or scale (in proportion)
     #[arg(long, default_value = "modulo", value_parser = text::<Fit>)]
     pub(crate) fit: Fit,
-    /// Bytes of address space, from the start [default: all; in a folder what the recording reaches, at most 8GiB]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    /// Address space to use, from the start [default: all; in a folder what the trace reaches, at most 8GiB]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Leave out everything but reads
+    /// Replay reads only
     #[arg(long)]
     pub(crate) reads_only: bool,
-    /// Do not write what the recording touches beforehand
+    /// Do not write beforehand what the trace reads
     #[arg(long)]
     pub(crate) no_prepare: bool,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
+    /// Data to write: random, zero, or a compressed share from 0 to 1
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
-    /// How often it is replayed
+    /// Number of replays
     #[arg(long, default_value_t = 1)]
     pub(crate) passes: u32,
-    /// A pass ends after this time, wherever it is
-    #[arg(long, value_parser = parse_duration)]
+    /// Time limit of a replay
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration)]
     pub(crate) time: Option<Nanos>,
-    /// Where all randomness comes from
-    #[arg(long, default_value_t = 0)]
+    /// Seed of all randomness
+    #[arg(long, default_value_t = 0, help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: u64,
     /// Print the plan as TOML and stop
-    #[arg(long)]
+    #[arg(long, help_heading = RUN)]
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,

@@ -4,17 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Output;
+use super::{ARCHIVE, Output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders of earlier runs; without any, lists what there is
+    /// Folders of earlier runs; several are compared [default: the newest run]
     pub(crate) runs: Vec<PathBuf>,
-    /// The last N runs, instead of naming their folders
-    #[arg(long, value_name = "N", conflicts_with = "runs")]
+    /// List all kept runs
+    #[arg(long, conflicts_with_all = ["runs", "last"], help_heading = ARCHIVE)]
+    pub(crate) list: bool,
+    /// The newest N runs
+    #[arg(long, value_name = "N", conflicts_with = "runs", help_heading = ARCHIVE)]
     pub(crate) last: Option<usize>,
-    /// Where run folders are kept [default: likenew/runs in the XDG data home]
-    #[arg(long, value_name = "DIR")]
+    /// Folder of all runs [default: likenew/runs in the XDG data home]
+    #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,

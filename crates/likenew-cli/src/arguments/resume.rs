@@ -8,7 +8,7 @@ use super::ExecutionArguments;
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The folder of a run that stopped before its end
+    /// Folder of an unfinished run
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) run_arguments: ExecutionArguments,

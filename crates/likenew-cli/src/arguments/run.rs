@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::RunArguments;
+use super::{RUN, RunArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The plan; `likenew BENCH-OR-FILL .. --plan` prints one
+    /// The plan; any command prints one with --plan
     pub(crate) plan: PathBuf,
-    /// The drive, where it is not the one that the plan names
+    /// The target, if it is not the one that the plan names
     pub(crate) target: Option<String>,
-    /// Where all randomness comes from [default: the plan's]
-    #[arg(long)]
+    /// Seed of all randomness [default: the plan's]
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use likenew_core::units::parse_size;
 
 use super::number;
+use crate::wording;
 
 #[derive(Debug, Args)]
 pub(crate) struct Sim {
@@ -16,43 +17,43 @@ pub(crate) struct Sim {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimAction {
-    /// Draws its layers from host to medium, with the figures of each and what bounds its speed
+    /// Draw a drive's layers from host to medium, and what limits its speed
     Show(SimShow),
-    /// Makes a drive in its state and saves it, so that sim:FILE.snapshot opens at once what takes long to make
+    /// Save a drive in its state, so that sim:FILE.snapshot opens it at once
     Save(SimSave),
-    /// Serves it as a network block device in real time, for any program that speaks NBD
+    /// Serve a drive as a network block device (NBD) in real time
     Serve(SimServe),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SimServe {
-    /// NAME, FILE.toml or FILE.snapshot, the first two with a state, such as intel-x25-m-80gb?state=used; sim: before it may be left out
+    /// NAME, FILE.toml or FILE.snapshot; settings follow a ?, as in 'intel-x25-m-80gb?state=used'
     pub(crate) target: String,
-    /// The Unix socket to listen on [default: likenew-NAME.sock in $XDG_RUNTIME_DIR, or in the folder for temporary files]
+    /// Unix socket to listen on [default: likenew-NAME.sock in $XDG_RUNTIME_DIR or the temporary folder]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Listen on TCP instead: a port of this machine alone, or ADDRESS:PORT; port 0 takes a free one
+    /// Listen on TCP instead: a port on this machine only, or ADDRESS:PORT; port 0 takes a free one
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "socket", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// Seconds of the drive in one second, from 0.001 to 1000
+    /// Drive seconds per second, from 0.001 to 1000
     #[arg(long, default_value = "1", value_parser = number(0.001, 1000.0))]
     pub(crate) speed: f64,
     /// Refuse writes, TRIM and zeroing
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// The most that is kept in memory of what is written; zeros and what was trimmed take nothing
+    /// Most memory for written data; zeros and trimmed data take none
     #[arg(long, default_value = "4GiB", value_parser = parse_size, value_name = "SIZE", conflicts_with = "store")]
     pub(crate) memory: u64,
-    /// Keep what is written in a sparse file: a new one, or that of an earlier serve, whose data and mechanism are then there again
+    /// Keep written data and the drive's state in a sparse file, new or from an earlier serve
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
-    /// What the export is called; the default export, without a name, is the same
+    /// Name of the NBD export, in addition to the default export
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) export_name: String,
-    /// End once somebody was served and the last client has left
+    /// End when the last client has disconnected
     #[arg(long)]
     pub(crate) once: bool,
-    /// Write what was done and counted to FILE at the end, or to standard output with -
+    /// At the end, write all counters as JSON to FILE, or to standard output with -
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
 }
@@ -63,26 +64,25 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = port.parse() {
         return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     }
-    text.parse()
-        .map_err(|_| "it takes a port, such as 10809, or an address with one, such as 127.0.0.1:10809".into())
+    text.parse().map_err(|_| wording::BAD_ADDRESS.into())
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SimSave {
-    /// NAME or FILE.toml with a state, such as tlc-nvme-1tb?state=used; sim: before it may be left out
+    /// NAME or FILE.toml with a state, such as 'tlc-nvme-1tb?state=used'
     pub(crate) target: String,
-    /// A new file; its name ends with .snapshot
+    /// A new file whose name ends with .snapshot
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SimShow {
-    /// NAME, FILE.toml, or either with a state, such as intel-x25-m-80gb?state=used; sim: before it may be left out
+    /// NAME or FILE.toml, with settings after a ?, as in 'intel-x25-m-80gb?state=used'
     pub(crate) target: String,
-    /// List every parameter with its source too
+    /// Also list every parameter with its source
     #[arg(long)]
     pub(crate) sources: bool,
-    /// Write all of it as JSON to FILE, or to standard output with -
+    /// Write everything as JSON to FILE, or to standard output with -
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
 }

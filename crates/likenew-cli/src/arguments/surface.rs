@@ -5,51 +5,62 @@ use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
-use super::{RunArguments, TargetArguments, text};
+use super::{RunArguments, TargetArguments, mix_of_reads, text};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Surface {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// read, or write where own files or a simulated drive may be written
+    /// Operation: read, write, or mix:70 (70% reads)
     #[arg(long, default_value = "read", value_parser = text::<Mix>)]
     pub(crate) op: Mix,
-    /// Places along the addresses, evenly apart [default: 100, fewer where there is little]
+    /// Same as --op mix:PERCENT, as fio spells it
+    #[arg(long, value_parser = mix_of_reads, value_name = "PERCENT", conflicts_with = "op", hide_short_help = true)]
+    pub(crate) rwmixread: Option<Mix>,
+    /// Points, evenly spaced over the address space [default: 100, fewer on small targets]
     #[arg(long)]
     pub(crate) points: Option<u32>,
-    /// Bytes moved in sequence at each [default: 8MiB, less where there is less]
+    /// Bytes moved sequentially at each point [default: 8MiB, less on small targets]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) bytes: Option<u64>,
-    /// Bytes of one I/O of that
-    #[arg(long, default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
+    /// Block size of the sequential I/O
+    #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block: u64,
-    /// I/Os in flight
-    #[arg(long, default_value_t = 2)]
+    /// Queue depth
+    #[arg(long, visible_alias = "iodepth", default_value_t = 2)]
     pub(crate) depth: u32,
-    /// Every byte once, in as many pieces as there are points
+    /// Cover every byte, in as many pieces as there are points
     #[arg(long, conflicts_with_all = ["bytes", "time"])]
     pub(crate) whole: bool,
-    /// Bytes of address space, from the start [default: all; in a folder 1GiB, less where there is less]
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    /// Address space to test, from the start [default: all; in a folder 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) span: Option<u64>,
-    /// Single random accesses, one after the other
+    /// Number of single random accesses
     #[arg(long, default_value_t = 1000)]
     pub(crate) probes: u32,
-    /// Bytes of each
+    /// Block size of the random accesses
     #[arg(long, default_value = "4KiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) probe_block: u64,
-    /// Bytes that are moved again and again from the drive's memory; 0 leaves that out
+    /// Bytes to read repeatedly from the drive's own memory; 0 skips this
     #[arg(long, default_value = "256KiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) burst: u64,
-    /// Times that a slow place is measured again before it is named, 0..2
+    /// Repeated measurements of a slow region before it is reported, from 0 to 2
     #[arg(long, default_value_t = 2)]
     pub(crate) retests: u32,
-    /// A point ends after this time; all accesses together after ten times as much
-    #[arg(long, default_value = "5s", value_parser = parse_duration)]
+    /// Time limit of a point; all random accesses together take at most ten times as long
+    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// What to write: random, zero, or the share 0..1 that it compresses to
+    /// Data to write: random, zero, or a compressed share from 0 to 1
     #[arg(long, default_value = "random", value_parser = text::<DataClass>)]
     pub(crate) data: DataClass,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
+}
+
+impl Surface {
+    /// The operation that was typed, in either spelling.
+    pub(crate) fn op(&self) -> Mix {
+        self.rwmixread.unwrap_or(self.op)
+    }
 }

@@ -6,34 +6,34 @@ use likenew_core::units::{Nanos, parse_duration, parse_size};
 use super::{RunArguments, TargetArguments};
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
 pub(crate) struct Trim {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// Bytes that are written, given up and read back; as many again are kept beside them. If given, what is measured in a folder takes up
-    /// as much, and writes no more at a time, unless --space says so [default: 32MiB]
+    /// Bytes to write, trim and read back, beside as many that are kept [default: 32MiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) size: Option<u64>,
-    /// How long to wait for a file system that sends TRIM by itself, and for a drive that still shows what had been there
+    /// How long to wait for a file system that sends TRIM on its own, and for the drive to act on it
     #[arg(long, default_value = "10s", value_parser = parse_duration)]
     pub(crate) wait: Nanos,
-    /// Single reads that are timed in what was given up, and in what was kept
+    /// Timed reads of trimmed and of kept data, each
     #[arg(long, default_value_t = 256)]
     pub(crate) probes: u32,
-    /// Read nothing from the device below our own file
+    /// Do not read the device below the folder
     #[arg(long)]
     pub(crate) no_raw: bool,
-    /// Leave out what TRIM is worth
+    /// Skip measuring how much TRIM gains
     #[arg(long, conflicts_with_all = ["space", "time", "depth", "passes"])]
     pub(crate) no_worth: bool,
-    /// Bytes of address space for that, half to write over and half to give up [default: all of a simulated drive up to 64GiB; in a folder
-    /// twice --size if that is given, otherwise 1GiB, less where there is less]
+    /// Address space for measuring the gain, half of it trimmed [default: up to 64GiB of a simulated drive; in a folder
+    /// 1GiB, or twice --size if that is given]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
     /// Time of each pass of random writes
-    #[arg(long, default_value = "4s", value_parser = parse_duration)]
+    #[arg(long, visible_alias = "runtime", default_value = "4s", value_parser = parse_duration)]
     pub(crate) time: Nanos,
-    /// Random writes in flight
-    #[arg(long, default_value_t = 8)]
+    /// Queue depth of the random writes
+    #[arg(long, visible_alias = "iodepth", default_value_t = 8)]
     pub(crate) depth: u32,
     /// Passes with TRIM, and as many without
     #[arg(long, default_value_t = 4)]

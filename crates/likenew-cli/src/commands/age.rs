@@ -1,13 +1,13 @@
 //! `likenew age`.
 
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::age::{AgeOptions, FILE_BYTES, Recipe, SPAN_STEP};
 
 use crate::arguments::{Age, Switch};
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 const SPAN_USUAL: u64 = 8 << 30;
 /// Of the space, so that measuring a new drive does not age it.
@@ -83,6 +83,5 @@ fn span(asked: Option<u64>, space: u64) -> Result<u64, Failure> {
 }
 
 fn too_little(space: u64) -> Failure {
-    let least = amount(SPAN_STEP * SPAN_PART);
-    Failure::Usage(format!("{} are too little to age: at least {least} are needed", amount(space)))
+    Failure::Usage(wording::too_small_for("aging", space, SPAN_STEP * SPAN_PART))
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use likenew_core::input;
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::apps::application::Application;
 use likenew_procedures::apps::library::{DEFAULT_GROUP, by_name};
 use likenew_procedures::apps::{AppsOptions, SPAN_STEP};
@@ -13,6 +12,7 @@ use crate::arguments::Apps;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 const SPAN_USUAL: u64 = 4 << 30;
 /// Of what there is.
@@ -81,7 +81,7 @@ pub(crate) fn applications(asked: &[String]) -> Result<(Vec<String>, Vec<Applica
 
 fn application(file: &str) -> Result<Application, Failure> {
     let text = input::read_text(Path::new(file), input::APPLICATION);
-    let text = text.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+    let text = text.map_err(|error| Failure::unreadable(file, error))?;
     Application::parse(&text).map_err(|reason| Failure::Usage(format!("{file}: {reason}")))
 }
 
@@ -108,13 +108,7 @@ fn span(asked: Option<u64>, there: u64) -> Result<u64, Failure> {
     }
     let most = there / SPAN_PART;
     match SPAN_USUAL.min(most - most % SPAN_STEP) {
-        0 => {
-            let least = amount(SPAN_STEP * SPAN_PART);
-            Err(Failure::Usage(format!(
-                "{} are too little for applications: at least {least} are needed",
-                amount(there)
-            )))
-        }
+        0 => Err(Failure::Usage(wording::too_small_for("applications", there, SPAN_STEP * SPAN_PART))),
         span => Ok(span),
     }
 }

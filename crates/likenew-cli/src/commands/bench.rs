@@ -22,7 +22,7 @@ pub(crate) fn run(command: Bench) -> Result<Exit, Failure> {
 fn plan(command: &Bench, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let options = options(&BenchOptions {
         profile: command.profile,
-        ops: defaults::ops(&command.op, vec![Mix::Only(Op::Read), Mix::Only(Op::Write)], resolved_target)?,
+        ops: defaults::ops(&command.ops(), vec![Mix::Only(Op::Read), Mix::Only(Op::Write)], resolved_target)?,
         span: defaults::span(command.span, SPAN_USUAL, SPAN_MIN, resolved_target)?,
         passes: command.passes,
         precise: command.precise,

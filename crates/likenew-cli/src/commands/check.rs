@@ -2,7 +2,7 @@
 
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::Nanos;
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
@@ -14,7 +14,7 @@ use crate::measure::{measure_each, options, print_plan};
 use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
-use crate::{interrupt, upgrade};
+use crate::{interrupt, upgrade, wording};
 
 /// Bytes of the user's files that are read at most, and how long looking through them may take.
 const SAMPLE: u64 = 64 << 20;
@@ -24,11 +24,11 @@ const SCAN_TIME: Nanos = Nanos::from_secs(20);
 pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
     let targets = if command.all { drives()? } else { command.targets.clone() };
     if targets.len() > 1 && !command.upgrade.is_empty() {
-        return Err(Failure::Usage("--upgrade takes one target: the drive that would be replaced".into()));
+        return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
     }
     interrupt::listen()?;
     if targets.len() > 1 && (command.plan || command.run_arguments.export.is_some()) {
-        return Err(Failure::Usage("--plan and --export take one target".into()));
+        return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
     }
     let mut exit = Exit::Fine;
     let mut plans = Vec::new();
@@ -54,25 +54,20 @@ fn drives() -> Result<Vec<String>, Failure> {
     let all = list()?;
     let drives: Vec<String> = all.into_iter().filter(|of| of.is_drive).map(|of| of.path).collect();
     if drives.is_empty() {
-        return Err(Failure::Usage(
-            "no drive is in sight here: give a folder, or run it on the machine itself".into(),
-        ));
+        return Err(Failure::Usage(wording::NO_DRIVES.into()));
     }
     Ok(drives)
 }
 
-/// What is to be run, with what it is held against; nothing when somebody asked to stop.
+/// The plan with its references; none when somebody asked to stop.
 fn plan(command: &Check, target: &str) -> Result<Option<(Plan, ResolvedTarget)>, Failure> {
     let mut resolved_target = ResolvedTarget::resolve(target, &command.run_arguments)?;
     if !command.plan {
         resolved_target.clear_leftover(&command.run_arguments)?;
     }
     if !resolved_target.is_folder() && resolved_target.usable_bytes()? < CheckOptions::READABLE_LEAST {
-        return Err(Failure::Usage(format!(
-            "{target} holds {}: a check reads places all over it, which lie upon each other below {}; give the folder or the drive that it lies on",
-            amount(resolved_target.usable_bytes()?),
-            amount(CheckOptions::READABLE_LEAST)
-        )));
+        let (bytes, least) = (resolved_target.usable_bytes()?, CheckOptions::READABLE_LEAST);
+        return Err(Failure::Usage(wording::too_small_to_check(target, bytes, least)));
     }
     let mut asked =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };

@@ -1,6 +1,7 @@
 //! `likenew data`.
 
-use likenew_core::units::{Nanos, amount};
+use likenew_core::quantity::Size;
+use likenew_core::units::Nanos;
 use likenew_procedures::data::files::FileScan;
 use likenew_procedures::data::{DataOptions, PART_MIN, Test};
 use likenew_real::scan::Request;
@@ -11,6 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::measure::{measure, options as settings, print_plan};
 use crate::resolved_target::ResolvedTarget;
 use crate::scanning::scan_folders;
+use crate::wording;
 
 const SPAN_USUAL: u64 = 1 << 30;
 /// A sample of less says nothing, and one of more takes longer than anybody waits.
@@ -30,7 +32,7 @@ pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
     let mut options = measurement(&command, &resolved_target)?;
     if !command.files.is_empty() {
         let Some(files) = files(&command)? else {
-            anstream::eprintln!("Stopped before anything was measured.");
+            anstream::eprintln!("{}", wording::STOPPED_BEFORE_MEASURING);
             return Ok(Exit::Interrupted);
         };
         options.files = Some(files);
@@ -45,10 +47,10 @@ pub(crate) fn run(command: Data) -> Result<Exit, Failure> {
 fn files(command: &Data) -> Result<Option<FileScan>, Failure> {
     let Data { sample, scan_time, .. } = *command;
     if !(SAMPLE_MIN..=SAMPLE_MAX).contains(&sample) {
-        return Err(Failure::Usage(format!("--sample {} is not in 1MiB..64GiB", amount(sample))));
+        return Err(Failure::Usage(wording::option_outside("sample", Size(sample), "1MiB..64GiB")));
     }
     if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&scan_time) {
-        return Err(Failure::Usage(format!("--scan-time {scan_time} is not in 1ms..24h")));
+        return Err(Failure::Usage(wording::option_outside("scan-time", scan_time, "1ms..24h")));
     }
     let request = Request {
         folders: command.files.clone(),
@@ -91,12 +93,7 @@ fn span(command: &Data, resolved_target: &ResolvedTarget, tests: &[Test]) -> Res
     let block = tests.iter().map(|test| test.block).fold(PART_MIN, u64::max);
     let least = u64::from(command.steps).saturating_mul(block);
     if usable < least {
-        return Err(Failure::Usage(format!(
-            "{} are too little for {} steps: at least {} are needed, so give fewer --steps or a shorter --block",
-            amount(usable),
-            command.steps,
-            amount(least)
-        )));
+        return Err(Failure::Usage(wording::steps_do_not_fit(usable, command.steps, least)));
     }
     Ok(SPAN_USUAL.max(least).min(usable))
 }

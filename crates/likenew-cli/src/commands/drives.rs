@@ -9,10 +9,7 @@ use serde::Serialize;
 use crate::arguments::Drives;
 use crate::exit::{Exit, Failure};
 use crate::output;
-
-/// Settings are wrapped to the terminal within these.
-const WIDTH_MIN: usize = 40;
-const WIDTH_MAX: usize = 100;
+use crate::wording::help as wording;
 
 /// What `--json` gives.
 #[derive(Serialize)]
@@ -49,15 +46,7 @@ pub(crate) fn run(command: &Drives) -> Result<Exit, Failure> {
 }
 
 fn text(all: &DriveList) -> String {
-    let mut text = String::from(
-        "Simulated drives (add ?state=used for one that has been used; likenew sim show NAME explains one):\n",
-    );
-    let settings = format!("What follows the ?, joined by &: {}", likenew_sim::settings());
-    let options = textwrap::Options::new(output::width().clamp(WIDTH_MIN, WIDTH_MAX))
-        .initial_indent("  ")
-        .subsequent_indent("    ");
-    text += &textwrap::fill(&settings, options);
-    text.push('\n');
+    let mut text = String::from(wording::SIMULATED_DRIVES);
     for kind in KINDS {
         text += &format!("  {}\n", title(kind));
         for drive in all.simulated.iter().filter(|drive| drive.kind == kind) {
@@ -66,14 +55,14 @@ fn text(all: &DriveList) -> String {
                 &format!("    {:30} {capacity:>9}  {} ({})\n", drive.target, drive.model, drive.technology);
         }
     }
-    text += "Block devices (they are only read; to measure writing give a folder on one):\n";
+    text += wording::BLOCK_DEVICES;
     for drive in &all.real {
         let model = drive.model.as_deref().unwrap_or("model unknown");
         let used = drive.used_by.as_deref().map_or(String::new(), |used| format!(", {used}"));
         text += &format!("  {:30} {:>9}  {model}{used}\n", drive.path, amount(drive.capacity_bytes));
     }
     if all.real.is_empty() {
-        text += "  none that can be seen from here\n";
+        text += wording::NO_BLOCK_DEVICES;
     }
     text
 }

@@ -1,7 +1,6 @@
 //! `likenew endure`.
 
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::endure::EndureOptions;
 use likenew_procedures::endure::extent::Extent;
 use likenew_procedures::endure::loop_test::{LoopOptions, SPAN_MIN};
@@ -11,6 +10,7 @@ use crate::arguments::{Endure, EndureTest, Switch};
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
 /// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
@@ -43,17 +43,15 @@ fn loop_options(command: &Endure, resolved_target: &ResolvedTarget) -> Result<Lo
         ("--depth", depth.is_some()),
         ("--threads", threads.is_some()),
     ];
-    refuse_foreign(&snias, "is for the tests of SNIA's specification (--test snia-..)")?;
+    refuse_foreign(&snias, wording::only_for_snia)?;
     let area = area(command, resolved_target)?;
     let span = command.span.unwrap_or_else(|| default_span(area));
     if area < span.max(SPAN_MIN) {
-        let (area, least) = (amount(area), amount(span.max(SPAN_MIN)));
-        return Err(Failure::Usage(format!(
-            "the area has {area}, and a --span of {least} does not fit: give a smaller --span, or a larger target"
-        )));
+        return Err(Failure::Usage(wording::area_does_not_fit(area, span.max(SPAN_MIN))));
     }
     let usual = LoopOptions::default();
-    let ops = if command.op.is_empty() { usual.ops } else { command.op.clone() };
+    let typed = command.ops();
+    let ops = if typed.is_empty() { usual.ops } else { typed };
     Ok(LoopOptions {
         profile: command.profile.unwrap_or(usual.profile),
         ops,
@@ -68,17 +66,17 @@ fn loop_options(command: &Endure, resolved_target: &ResolvedTarget) -> Result<Lo
 }
 
 fn snia(command: &Endure, resolved_target: &ResolvedTarget) -> Result<SniaOptions, Failure> {
-    let Endure { profile, op, span, bytes, fills, trim, time, .. } = command;
+    let Endure { profile, span, bytes, fills, trim, time, .. } = command;
     let loops = [
         ("--profile", profile.is_some()),
-        ("--op", !op.is_empty()),
+        ("--op", !command.ops().is_empty()),
         ("--span", span.is_some()),
         ("--bytes", bytes.is_some()),
         ("--fills", fills.is_some()),
         ("--trim", trim.is_some()),
         ("--time", time.is_some()),
     ];
-    refuse_foreign(&loops, "is for --test loop; SNIA's specification says it itself")?;
+    refuse_foreign(&loops, wording::only_for_loop)?;
     let (area, usual) = (area(command, resolved_target)?, SniaOptions::default());
     Ok(SniaOptions {
         area: Some(area - area % AREA_UNIT),
@@ -91,9 +89,9 @@ fn snia(command: &Endure, resolved_target: &ResolvedTarget) -> Result<SniaOption
 }
 
 /// A flag that the test has no use for would be ignored in silence.
-fn refuse_foreign(flags: &[(&str, bool)], reason: &str) -> Result<(), Failure> {
+fn refuse_foreign(flags: &[(&str, bool)], reason: fn(&str) -> String) -> Result<(), Failure> {
     match flags.iter().find(|(_, given)| *given) {
-        Some((name, _)) => Err(Failure::Usage(format!("{name} {reason}"))),
+        Some((name, _)) => Err(Failure::Usage(reason(name))),
         None => Ok(()),
     }
 }

@@ -1,13 +1,13 @@
 //! `likenew fill`.
 
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::fill::FillOptions;
 
 use crate::arguments::Fill;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// Without other wishes the space is divided into as many files as the first study of this kind used, unless they would
 /// become smaller than this.
@@ -22,7 +22,7 @@ pub(crate) fn run(command: Fill) -> Result<Exit, Failure> {
 
 fn plan(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     if command.block == 0 {
-        return Err(Failure::Usage("--block 0: a write moves at least one sector".into()));
+        return Err(Failure::Usage(wording::zero_block()));
     }
     let Files { files, file_size, parts } = files(command, resolved_target)?;
     let options = options(&FillOptions {
@@ -50,9 +50,7 @@ struct Files {
 /// As asked for, and otherwise such that it fills the space.
 fn files(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Files, Failure> {
     if command.from > 0 && matches!(resolved_target, ResolvedTarget::Real(..)) {
-        return Err(Failure::Usage(
-            "--from: in a folder the files lie where the file system puts them".into(),
-        ));
+        return Err(Failure::Usage(wording::FROM_ON_REAL.into()));
     }
     if let (Some(files), Some(file_size)) = (command.files, command.file_size) {
         return Ok(Files { files, file_size, parts: 1 });
@@ -76,8 +74,7 @@ fn files(command: &Fill, resolved_target: &ResolvedTarget) -> Result<Files, Fail
     if files == 0 || file_size == 0 {
         return Err(too_little(usable));
     }
-    let files = u32::try_from(files)
-        .map_err(|_| Failure::Usage(format!("{files} files are too many: give larger ones")))?;
+    let files = u32::try_from(files).map_err(|_| Failure::Usage(wording::too_many_files(files)))?;
     Ok(Files { files, file_size, parts: 1 })
 }
 
@@ -94,8 +91,5 @@ fn one_file(command: &Fill, bytes: u64) -> Result<Files, Failure> {
 }
 
 fn too_little(usable: u64) -> Failure {
-    Failure::Usage(format!(
-        "{} do not hold that: give a smaller --file-size, --from or --block, or fewer --files",
-        amount(usable)
-    ))
+    Failure::Usage(wording::files_do_not_fit(usable))
 }

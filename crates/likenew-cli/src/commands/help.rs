@@ -1,12 +1,13 @@
 //! `likenew help`: manual pages of commands and of causes.
 
-use clap::CommandFactory as _;
 use likenew_diagnosis::{ALL, Kind, by_name};
 use likenew_procedures::all::DESCRIPTORS;
 
-use crate::arguments::{Arguments, Help};
+use crate::arguments::{self, Help};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::wording::help as wording;
+use crate::wording::{nearest, no_such_page};
 
 pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
     let text = match command.topic.as_deref() {
@@ -22,34 +23,36 @@ fn page(topic: &str) -> Option<String> {
     if let Some(cause) = by_name(&topic.replace('-', "_")) {
         return Some(cause.descriptor().manual.to_owned());
     }
-    let mut all = Arguments::command();
+    let mut all = arguments::command();
     let typed = all.find_subcommand_mut(topic)?.render_long_help().to_string();
+    if topic == "sim" {
+        return Some(format!("{}\n{typed}", wording::SIM));
+    }
     let manual =
         DESCRIPTORS.iter().find(|descriptor| descriptor.name == topic).map(|descriptor| descriptor.manual);
     Some(manual.map_or_else(
         || typed.clone(),
-        |manual| format!("{}\n## What can be typed\n\n{typed}", manual.trim_end()),
+        |manual| format!("{}\n\n{}\n\n{typed}", manual.trim_end(), wording::OPTIONS),
     ))
 }
 
 fn contents() -> String {
-    let mut all = Arguments::command();
-    let mut text = all.render_long_help().to_string();
-    for (kind, title) in [
-        (Kind::Drive, "Causes of slowness in the drive:"),
-        (Kind::NotTheDrive, "Causes that are not the drive:"),
-        (Kind::ByDesign, "What is made so:"),
-    ] {
+    let mut text = wording::commands(&arguments::command());
+    let kinds = [Kind::Drive, Kind::NotTheDrive, Kind::ByDesign];
+    for (kind, title) in kinds.into_iter().zip(wording::CAUSES) {
         text += &format!("\n{title}\n");
         for descriptor in
             ALL.iter().map(|cause| cause.descriptor()).filter(|descriptor| descriptor.kind == kind)
         {
-            text += &format!("  {:16} {}\n", descriptor.name, descriptor.summary);
+            text += &wording::cause(descriptor.name, descriptor.summary);
         }
     }
-    text + "\nA page of each: likenew help NAME\n"
+    text + wording::PAGES
 }
 
 fn unknown(topic: &str) -> Failure {
-    Failure::Usage(format!("there is no command and no cause \"{topic}\"; likenew help lists all of them"))
+    let commands = arguments::command();
+    let commands = commands.get_subcommands().map(clap::Command::get_name);
+    let topics = commands.chain(ALL.iter().map(|cause| cause.descriptor().name));
+    Failure::Usage(no_such_page(topic, nearest(topic, topics)))
 }

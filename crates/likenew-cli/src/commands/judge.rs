@@ -6,11 +6,11 @@ use likenew_procedures::all;
 use crate::arguments::Judge;
 use crate::exit::{Exit, Failure};
 use crate::measure::document;
-use crate::{factsheet, output, watch_session};
+use crate::{factsheet, output, watch_session, wording};
 
 pub(crate) fn run(command: &Judge) -> Result<Exit, Failure> {
     let mut record = Record::open(&command.run)?;
-    record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    record.notes.iter().for_each(|note| anstream::eprintln!("{}", wording::error(note)));
     if watch_session::is_log(&record) {
         output::put(vec![watch_session::judge(&record)?], &command.output)?;
         return Ok(Exit::Fine);

@@ -2,7 +2,6 @@
 
 use likenew_core::io::Op;
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::model::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
 
 use crate::arguments::{Model, ModelOps};
@@ -11,6 +10,7 @@ use crate::doublings::values;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 pub(crate) fn run(command: Model) -> Result<Exit, Failure> {
     let writes = matches!(command.op, Some(ModelOps::Write | ModelOps::Both));
@@ -43,7 +43,7 @@ fn ops(command: &Model, resolved_target: &ResolvedTarget) -> Vec<Op> {
         Some(ModelOps::Read) => vec![Op::Read],
         Some(ModelOps::Write) => vec![Op::Write],
         None if !resolved_target.is_writable() => {
-            anstream::eprintln!("Only reading: this target is not ours to write to.");
+            anstream::eprintln!("{}", wording::READS_ONLY);
             vec![Op::Read]
         }
         Some(ModelOps::Both) | None => vec![Op::Read, Op::Write],
@@ -58,11 +58,7 @@ fn span(command: &Model, resolved_target: &ResolvedTarget) -> Result<Option<u64>
     let usable = resolved_target.usable_bytes()?;
     let span = SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP);
     if span == 0 {
-        return Err(Failure::Usage(format!(
-            "{} are too little for a model: at least {} are needed, or a smaller --span",
-            amount(usable),
-            amount(SPAN_STEP)
-        )));
+        return Err(Failure::Usage(wording::too_small_for("a model", usable, SPAN_STEP)));
     }
     Ok(Some(span))
 }

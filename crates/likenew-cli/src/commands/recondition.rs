@@ -10,10 +10,10 @@ use likenew_procedures::recondition::{ReconditionOptions, StepName};
 use crate::arguments::{ExecutionArguments, Recondition};
 use crate::audit_step::run_audited;
 use crate::exit::{Exit, Failure};
-use crate::interrupt;
 use crate::measure::{measure, measure_locked, options, print_plan};
 use crate::reference_sources::add_references;
 use crate::resolved_target::ResolvedTarget;
+use crate::{interrupt, output, wording};
 
 /// What the procedure is called in a plan.
 pub(crate) const NAME: &str = "recondition";
@@ -48,7 +48,9 @@ pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
     }
     let asked = command.step.map_or("the gentlest step that can help", StepName::text);
     let run_arguments = &command.run_arguments;
-    let ended = run_audited(&resolved_target, NAME, asked, &run_arguments.output, |show| {
+    let details = output::details_command(&run_arguments.archive_arguments, 1);
+    let shown = (&run_arguments.output, &*details);
+    let ended = run_audited(&resolved_target, NAME, asked, shown, |show| {
         measure_locked(plan, &resolved_target, run_arguments, show)
     });
     drop(lock);
@@ -101,15 +103,10 @@ pub(crate) fn ask(
             resolved_target.ask_for_consent(run_arguments)?;
             resolved_target.refuse_writing()
         }
-        Some(StepName::DiscardUnused) => Err(Failure::Refused(format!(
-            "{path} is no folder; nothing was changed. Whether it helps to give up what no partition covers is seen in writes: give a folder \
-             on one of its partitions"
-        ))),
-        _ => Err(Failure::Refused(format!(
-            "{path} is no folder; nothing was changed. Give the folder where its file system is mounted, for what is done by itself and keeps \
-             every file. Of a whole drive, say which step: --step refresh keeps everything; --step discard, overwrite-all or format destroy \
-             everything"
-        ))),
+        Some(StepName::DiscardUnused) => {
+            Err(Failure::Refused(wording::not_a_folder_for_discard_unused(path)))
+        }
+        _ => Err(Failure::Refused(wording::not_a_folder_for_recondition(path))),
     }
 }
 

@@ -4,14 +4,17 @@ mod account;
 mod findings;
 mod meter;
 mod trace_file;
+mod wording;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use likenew_core::answer::Standing;
+use likenew_core::findings::standing;
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, amount, exact_duration, exact_size};
+use likenew_core::units::{Nanos, exact_duration, exact_size};
 use likenew_real::clock::wall_date;
 use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts, kernel};
 use likenew_report::document::Document;
@@ -19,6 +22,7 @@ use likenew_trace::{TraceError, TraceHead};
 
 use crate::arguments::Record;
 use crate::exit::{Exit, Failure};
+use crate::wording::quote;
 use crate::{interrupt, output};
 
 use findings::findings;
@@ -29,10 +33,7 @@ pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
     let drives = drives(&command.targets)?;
     let paths = paths(&command.out, &drives);
     if let Some(path) = paths.iter().find(|path| path.exists()) {
-        return Err(Failure::Refused(format!(
-            "{} is there already, and nothing was recorded: give another name, or move it away",
-            path.display()
-        )));
+        return Err(Failure::Refused(wording::exists(path)));
     }
     interrupt::listen()?;
     let mut recording = Recording::start(drives.clone(), command.buffer)?;
@@ -57,9 +58,9 @@ pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
         .zip(&written)
         .map(|(drive, written)| document(command, drive, written, &counts, elapsed))
         .collect();
-    let found = documents.iter().any(|document| document.verdicts.iter().any(|verdict| verdict.problem));
+    let found = documents.iter().any(|document| standing(&document.answers) == Standing::Problem);
     for path in &paths {
-        anstream::eprintln!("The trace is {}.", path.display());
+        anstream::eprintln!("{}", wording::trace_written(path));
     }
     output::put(documents, &command.output)?;
     Ok(match stopped {
@@ -74,13 +75,10 @@ fn drives(targets: &[String]) -> Result<Vec<RecordedDrive>, Failure> {
     let mut drives: Vec<RecordedDrive> = Vec::new();
     for target in targets {
         if target.starts_with("sim:") || target == "nop:" {
-            return Err(Failure::Usage(format!(
-                "{target} is simulated, and no programs run on it, so there is nothing to record: give a real drive, or replay a \
-                 trace on it with likenew replay"
-            )));
+            return Err(Failure::Usage(wording::simulated(target)));
         }
         let path = std::path::absolute(target)
-            .map_err(|error| Failure::Usage(format!("\"{target}\" is no path: {error}")))?;
+            .map_err(|error| Failure::Usage(wording::not_a_path(target, error)))?;
         for drive in RecordedDrive::drives_of(&path)? {
             if !drives.iter().any(|known| known.name == drive.name) {
                 drives.push(drive);
@@ -112,10 +110,7 @@ fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>,
             RecordedDrive::drives_of(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
         if on_recorded {
-            anstream::eprintln!(
-                "The trace lies on a drive that is recorded. The I/Os that write it are left out; what the file system writes \
-                 to its journal because of them is not: a file on another drive, or in /dev/shm, avoids that."
-            );
+            anstream::eprintln!("{}", wording::TRACE_ON_RECORDED_DRIVE);
         }
         let file = TraceFile::create(path, &head(drive), on_recorded);
         files.push(file.map_err(|error| could_not_write(path, error))?);
@@ -124,7 +119,7 @@ fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>,
 }
 
 fn could_not_write(path: &Path, error: TraceError) -> Failure {
-    anyhow::Error::new(error).context(format!("could not begin the trace {}", path.display())).into()
+    anyhow::Error::new(error).context(wording::could_not_begin(path)).into()
 }
 
 fn head(drive: &RecordedDrive) -> TraceHead {
@@ -142,27 +137,15 @@ fn head(drive: &RecordedDrive) -> TraceHead {
 
 fn print_leftovers(recording: &Recording) {
     for name in recording.leftovers() {
-        anstream::eprintln!(
-            "A recorder that was killed had left the tracing instance {name}; it was removed."
-        );
+        anstream::eprintln!("{}", wording::leftover_removed(name));
     }
 }
 
 fn print_start(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
-    let bounds = [
-        command.time.map(|time| time.to_string()),
-        command.bytes.map(|bytes| format!("{} are moved", amount(bytes))),
-    ];
-    let bounds: Vec<String> = bounds.into_iter().flatten().chain(["Ctrl-C".to_owned()]).collect();
     for (drive, path) in drives.iter().zip(paths) {
-        anstream::eprintln!(
-            "Recording {} into {}, until {}.",
-            drive.name,
-            path.display(),
-            bounds.join(" or ")
-        );
+        anstream::eprintln!("{}", wording::started(&drive.name, path, command.time, command.bytes));
     }
-    anstream::eprintln!("The kernel's buffers take {} until then.", amount(recording.buffer_bytes()));
+    anstream::eprintln!("{}", wording::buffers(recording.buffer_bytes()));
 }
 
 /// How a recording came to its end.
@@ -185,7 +168,7 @@ fn follow(
         recording.rest();
         recording.turn(files)?;
         for file in &mut *files {
-            file.hand_over().context("could not write the trace")?;
+            file.hand_over().context(wording::COULD_NOT_WRITE)?;
         }
         let elapsed = recording.elapsed();
         let moved = files.iter().map(TraceFile::bytes_moved).sum();
@@ -209,12 +192,25 @@ fn finish(
         let own_ios = (counts.ios.own_ios > 0).then(|| ("own_ios_left_out", counts.ios.own_ios.to_string()));
         [("lost_events", counts.events_lost.to_string())].into_iter().chain(own_ios).collect()
     };
-    let written = files.into_iter().zip(paths).map(|(file, path)| {
-        let doing = || format!("could not write {}; what it holds so far can be read", path.display());
-        Ok(file.finish(notes()).with_context(doing)?)
-    });
+    let written = files
+        .into_iter()
+        .zip(paths)
+        .map(|(file, path)| Ok(file.finish(notes()).with_context(|| wording::could_not_finish(path))?));
     // All are finished, whatever becomes of one.
     written.collect::<Vec<Result<TraceResult, Failure>>>().into_iter().collect()
+}
+
+/// The same recording with a buffer that loses less.
+fn with_larger_buffer(command: &Record) -> String {
+    /// Four times the default of one processor.
+    const BUFFER_BYTES: u64 = 64 << 20;
+    let buffer = command.buffer.map_or(BUFFER_BYTES, |bytes| bytes.saturating_mul(4));
+    let targets: Vec<String> = command.targets.iter().map(|target| quote(target)).collect();
+    let mut text = format!("likenew record {} --out FILE --buffer {}", targets.join(" "), exact_size(buffer));
+    if let Some(time) = command.time {
+        text += &format!(" --time {}", exact_duration(time));
+    }
+    text
 }
 
 fn document(
@@ -242,6 +238,6 @@ fn document(
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let instrument =
         Instrument { version, clock: Clock::Wall, engine: drive.identity.engine.clone(), calibration: None };
-    let findings = findings(&drive.name, written, counts, elapsed);
+    let findings = findings(&drive.name, written, counts, elapsed, with_larger_buffer(command));
     Document::new(plan, drive.identity.clone(), findings, instrument, counts.ios.own_bytes, elapsed)
 }

@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::measure::{measure_each, options as settings, print_plan};
 use crate::recordings::scan;
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// A folder's file is as long as the addresses of the recording reach, up to this.
 const SPAN_OF_FOLDER: u64 = 8 << 30;
@@ -19,9 +20,9 @@ const PAUSES_LONG: Nanos = Nanos::from_secs(600);
 pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
     let several = command.targets.len() > 1;
     if several && (command.plan || command.run_arguments.export.is_some()) {
-        return Err(Failure::Usage("--plan and --export take one target".into()));
+        return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
     }
-    let mut aims = Vec::new();
+    let mut resolved_targets = Vec::new();
     for target in &command.targets {
         let mut resolved_target = ResolvedTarget::resolve(target, &command.run_arguments)?;
         if !command.reads_only {
@@ -31,7 +32,7 @@ pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
         if !command.plan {
             resolved_target.clear_leftover(&command.run_arguments)?;
         }
-        aims.push(resolved_target);
+        resolved_targets.push(resolved_target);
     }
     let asked = options(&command);
     let Some(summary) = scan(&asked)? else { return Ok(Exit::Interrupted) };
@@ -39,9 +40,9 @@ pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
         plan(&command, target, resolved_target, &asked, &summary)
     };
     if command.plan {
-        return print_plan(&plan(&command.targets[0], &aims[0])?);
+        return print_plan(&plan(&command.targets[0], &resolved_targets[0])?);
     }
-    let plans = command.targets.iter().zip(aims);
+    let plans = command.targets.iter().zip(resolved_targets);
     let plans = plans
         .map(|(target, resolved_target)| Ok((plan(target, &resolved_target)?, resolved_target)))
         .collect::<Result<_, Failure>>()?;
@@ -50,9 +51,7 @@ pub(crate) fn run(command: Replay) -> Result<Exit, Failure> {
 
 fn with_reads_only_hint(failure: Failure) -> Failure {
     match failure {
-        Failure::Refused(text) => {
-            Failure::Refused(format!("{text}. What the recording reads can be replayed with --reads-only"))
-        }
+        Failure::Refused(text) => Failure::Refused(wording::with_reads_only_hint(&text)),
         other => other,
     }
 }
@@ -91,10 +90,7 @@ fn plan(
     }
     options.prepare &= resolved_target.is_blank();
     if resolved_target.is_real() && summary.pauses(command.mode) > PAUSES_LONG {
-        anstream::eprintln!(
-            "Most of this takes the pauses of {} in it: --idle-max 10s, say, cuts each to that.",
-            summary.pauses(command.mode)
-        );
+        anstream::eprintln!("{}", wording::long_pauses(summary.pauses(command.mode)));
     }
     Ok(Plan {
         schema: 1,

@@ -3,22 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use likenew_archive::{Archive, Record};
-use likenew_core::verdict::Findings;
+use likenew_core::findings::Findings;
 use likenew_report::document::Document;
 
 use crate::arguments::Report;
 use crate::exit::{Exit, Failure};
 use crate::measure::{archive_root, document};
-use crate::{factsheet, output, watch_session};
+use crate::{factsheet, output, watch_session, wording};
 
 pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
     let archive = Archive::new(archive_root(command.archive.as_deref())?);
+    if command.list {
+        return list(&archive);
+    }
     let runs = match command.last {
         Some(count) => last(&archive, count)?,
+        None if command.runs.is_empty() => last(&archive, 1)?,
         None => command.runs.clone(),
     };
     if runs.is_empty() {
-        return list(&archive);
+        return Err(Failure::Usage(wording::no_runs(archive.root())));
     }
     if let [path] = &runs[..] {
         let mut record = open(path)?;
@@ -45,7 +49,7 @@ fn last(archive: &Archive, count: usize) -> Result<Vec<PathBuf>, Failure> {
 
 fn open(path: &Path) -> Result<Record, Failure> {
     let record = Record::open(path)?;
-    record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    record.notes.iter().for_each(|note| anstream::eprintln!("{}", wording::error(note)));
     Ok(record)
 }
 
@@ -60,18 +64,14 @@ fn stored_document(mut record: Record, path: &Path) -> Result<Document, Failure>
 /// Of a run that was killed before it was judged, `likenew judge` makes the findings.
 fn findings(record: &mut Record, path: &Path) -> Result<Findings, Failure> {
     let path = path.display();
-    record.findings.take().ok_or_else(|| {
-        Failure::Usage(format!(
-            "{path} was never judged, as its run was killed: likenew judge {path} does that"
-        ))
-    })
+    record.findings.take().ok_or_else(|| Failure::Usage(wording::never_judged(path)))
 }
 
 /// What there is to show.
 fn list(archive: &Archive) -> Result<Exit, Failure> {
     let entries = archive.list().map_err(anyhow::Error::new)?;
     if entries.is_empty() {
-        output::print(&format!("No runs are kept in {} yet.\n", archive.root().display()))?;
+        anstream::eprintln!("{}", wording::error(wording::no_runs(archive.root())));
     }
     for entry in entries {
         let unread = entry.header.err().map_or(String::new(), |error| format!("  ({error})"));

@@ -19,26 +19,20 @@ use crate::output;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
 use crate::resolved_target::ResolvedTarget;
-use crate::watch_session;
+use crate::{watch_session, wording};
 
 pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
     let (run, mut record) = Archive::resume(&command.run)?;
-    record.notes.iter().for_each(|note| anstream::eprintln!("likenew: {note}"));
+    record.notes.iter().for_each(|note| anstream::eprintln!("{}", wording::error(note)));
     if watch_session::is_log(&record) {
-        return Err(Failure::Usage(format!(
-            "{} is the log of a watch, which has no end to come to: likenew report shows it, likenew watch --log begins another",
-            command.run.display()
-        )));
+        return Err(Failure::Usage(wording::watch_log_has_no_end(command.run.display())));
     }
     command.run_arguments.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
     let (evidence, instrument) = (record.take_evidence(), record.header.machine.instrument);
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
     if dry_run.steps() == 0 {
-        let path = command.run.display();
-        return Err(Failure::Usage(format!(
-            "{path} had come to its end, so there is nothing to go on with; likenew judge {path} judges it again"
-        )));
+        return Err(Failure::Usage(wording::run_is_complete(command.run.display())));
     }
     let mut resolved_target = resolve_target(&evidence, &command.run_arguments)?;
     let Some(_lock) = resolved_target.lock(&command.run_arguments)? else { return Ok(Exit::Interrupted) };
@@ -47,8 +41,12 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
     if resolved_target.is_folder() {
         resolved_target.resume()?;
     }
-    let (shown, is_recondition) =
-        (&command.run_arguments.output, evidence.plan.procedure == recondition::NAME);
+    let is_recondition = evidence.plan.procedure == recondition::NAME;
+    let details = wording::with_details(&format!(
+        "likenew report {}",
+        wording::quote(&command.run.display().to_string())
+    ));
+    let shown = (&command.run_arguments.output, &*details);
     let go_on = |show: &mut ReportSink<'_>| -> Result<Exit, Failure> {
         let mut drive = resolved_target.open_for(&*procedure, &command.run_arguments)?;
         refuse_another(&evidence, &drive.identity())?;
@@ -69,7 +67,7 @@ pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
     if is_recondition {
         run_audited(&resolved_target, recondition::NAME, "the rest of a run that was stopped", shown, go_on)
     } else {
-        go_on(&mut |document| output::put(vec![document], shown))
+        go_on(&mut |document| output::put_with(vec![document], shown.0, shown.1))
     }
 }
 
@@ -93,9 +91,9 @@ fn resolve_target(
 fn target(evidence: &Evidence) -> Result<&str, Failure> {
     match evidence.identity.kind {
         Kind::Folder | Kind::File | Kind::Device => Ok(&evidence.identity.name),
-        Kind::Simulated | Kind::Nop => evidence.plan.target.as_deref().ok_or_else(|| {
-            Failure::Usage("the run does not say on which drive it was measured: start a new run".into())
-        }),
+        Kind::Simulated | Kind::Nop => {
+            evidence.plan.target.as_deref().ok_or_else(|| Failure::Usage(wording::RUN_WITHOUT_DRIVE.into()))
+        }
     }
 }
 
@@ -103,30 +101,15 @@ fn target(evidence: &Evidence) -> Result<&str, Failure> {
 fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<(), Failure> {
     let then = &evidence.identity;
     let text = |of: &Identity| {
-        let model = of.model.as_deref().unwrap_or("model unknown");
-        format!("{} ({model}, {} bytes in blocks of {})", of.name, of.capacity_bytes, of.block_bytes)
+        wording::drive_with_model(&of.name, of.model.as_deref(), of.capacity_bytes, of.block_bytes)
     };
     let same = then.kind == now.kind && text(then) == text(now);
-    same.then_some(()).ok_or_else(|| {
-        Failure::Refused(format!(
-            "the run was measured on {}, and what is there now is {}: start a new run",
-            text(then),
-            text(now)
-        ))
-    })
+    same.then_some(()).ok_or_else(|| Failure::Refused(wording::another_drive(&text(then), &text(now))))
 }
 
 /// Until then nothing is measured, so that somebody who stops it loses nothing. An exit, if somebody did.
 fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>, Failure> {
-    anstream::eprintln!(
-        "Going on after {} workloads{}; the drive is brought back to where it was then.",
-        evidence.segments.len(),
-        if evidence.observations.is_empty() {
-            String::new()
-        } else {
-            format!(" and {} looks", evidence.observations.len())
-        }
-    );
+    anstream::eprintln!("{}", wording::going_on(evidence.segments.len(), evidence.observations.len()));
     let progress = std::cell::RefCell::new(Progress::new());
     let begins = |step: &RestoreStep, done, all| {
         let name = match step {
@@ -150,7 +133,7 @@ fn bring_back(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>
     match restored {
         Ok(()) => Ok(None),
         Err(RestoreError::Stopped(Stop::Interrupted)) => {
-            anstream::eprintln!("Stopped on the way back; what was measured before is still kept.");
+            anstream::eprintln!("{}", wording::STOPPED_RESTORING);
             Ok(Some(Exit::Interrupted))
         }
         Err(error @ RestoreError::Otherwise { .. }) => Err(Failure::Refused(error.to_string())),

@@ -19,6 +19,7 @@ use crate::diagram;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::resolved_target::read_file;
+use crate::wording::serve as wording;
 
 /// Wider lines do not read well.
 const WIDTH_MAX: usize = 100;
@@ -49,19 +50,10 @@ fn run_show(command: &SimShow) -> Result<Exit, Failure> {
 fn run_save(command: &SimSave) -> Result<Exit, Failure> {
     let path = &command.file;
     if path.extension().is_none_or(|extension| extension != "snapshot") {
-        return Err(Failure::Usage(format!(
-            "{} does not end with .snapshot, by which sim: knows a saved drive: call it {}",
-            path.display(),
-            path.with_extension("snapshot").display()
-        )));
+        return Err(Failure::Usage(wording::not_a_snapshot_name(path)));
     }
     let spec = spec(&command.target)?;
-    let could_not = |error: &std::io::Error| {
-        format!(
-            "could not save to {}: {error}; nothing was changed: give the name of a new file, where there is room",
-            path.display()
-        )
-    };
+    let could_not = |error: &std::io::Error| wording::could_not_save(path, error);
     let file = File::create_new(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::Refused(could_not(&error)),
         _ => Failure::Other(anyhow!(could_not(&error))),
@@ -80,7 +72,7 @@ fn run_save(command: &SimSave) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    output::print(&format!("{} is saved: {}. Name it sim:{}\n", spec.text, amount(bytes), path.display()))?;
+    output::print(&wording::saved(&spec.text, bytes, path))?;
     Ok(Exit::Fine)
 }
 
@@ -93,9 +85,7 @@ fn spec(target: &str) -> Result<Spec, Failure> {
     let name = target.split_once('?').map_or(target, |(name, _)| name);
     // Whatever else is no name: a device read as a drive's file would be read to its end.
     if name.contains('/') && ![".toml", ".snapshot"].iter().any(|end| name.ends_with(end)) {
-        return Err(Failure::Usage(format!(
-            "\"{target}\" is no simulated drive: give sim:NAME as likenew drives lists them, sim:FILE.toml or sim:FILE.snapshot"
-        )));
+        return Err(Failure::Usage(wording::not_a_simulated_drive(target)));
     }
     Spec::parse(&text).map_err(|error| Failure::Usage(error.to_string()))
 }
@@ -113,25 +103,25 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     lines.push(String::new());
     lines.extend(diagram::draw(&drive.layers, width));
     lines.push(String::new());
-    lines.push("How fast it can be at most, before use slows it down".into());
+    lines.push("Speed limits when new".into());
     drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, width)));
     lines.push(String::new());
-    lines.push("How long it takes".into());
+    lines.push("Times".into());
     let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();
     lines.extend(columns(&times, width));
     lines.push(String::new());
     if !drive.inside.is_empty() {
-        lines.push("What an X-ray should find".into());
+        lines.push("What xray should find".into());
         let inside: Vec<_> =
             drive.inside.iter().map(|fact| (fact.name.clone(), fact.value.to_string())).collect();
         lines.extend(columns(&inside, width));
         lines.push(String::new());
     }
-    let causes = if drive.causes.is_empty() { "nothing".to_owned() } else { drive.causes.join(", ") };
-    lines.extend(wrap_line(&[format!("What makes it slower than it could be: {causes}")], "", width));
+    let causes = if drive.causes.is_empty() { "none".to_owned() } else { drive.causes.join(", ") };
+    lines.extend(wrap_line(&[format!("Causes of slowness: {causes}")], "", width));
     lines.push(String::new());
     let (count, assumed) = (drive.sources.len(), drive.parameters_assumed);
-    let hint = if sources { ":" } else { "; --sources lists all of them." };
+    let hint = if sources { ":" } else { "; --sources lists them." };
     lines.push(format!("{count} parameters, {assumed} of them assumed{hint}"));
     if sources {
         for sourced in &drive.sources {
@@ -146,7 +136,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
 fn ceiling(ceiling: &Ceiling, width: usize) -> Vec<String> {
     let limit = ceiling.limit();
     let advertised = match (&ceiling.advertised, ceiling.advertised_share()) {
-        (Some(value), Some(share)) => format!(" (advertised: {value}, {:.0} % of that)", share * 100.0),
+        (Some(value), Some(share)) => format!(" (advertised: {value}, {:.0}% of that)", share * 100.0),
         _ => String::new(),
     };
     let summary =

@@ -1,13 +1,13 @@
 //! `likenew surface`.
 
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::surface::SurfaceOptions;
 
 use crate::arguments::Surface;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// A folder's own files take so much, where nothing else is said and there is so much room.
 const SPAN_OF_FOLDER: u64 = 1 << 30;
@@ -19,7 +19,7 @@ const POINTS_USUAL: u64 = 100;
 const IOS_LEAST: u64 = 4;
 
 pub(crate) fn run(command: Surface) -> Result<Exit, Failure> {
-    ask(&command.target_arguments, &command.run_arguments, command.op.writes(), |resolved_target| {
+    ask(&command.target_arguments, &command.run_arguments, command.op().writes(), |resolved_target| {
         plan(&command, resolved_target)
     })
 }
@@ -32,7 +32,7 @@ fn plan(command: &Surface, resolved_target: &ResolvedTarget) -> Result<Plan, Fai
     };
     let (points, bytes) = points(command, span.unwrap_or(usable))?;
     let options = options(&SurfaceOptions {
-        op: command.op,
+        op: command.op(),
         points,
         bytes,
         block: command.block,
@@ -58,11 +58,7 @@ fn points(command: &Surface, span: u64) -> Result<(u32, u64), Failure> {
     let most = (span / u64::from(points.max(1))).min(BYTES_USUAL.max(block));
     let bytes = command.bytes.unwrap_or(most - most % block);
     if bytes == 0 && command.bytes.is_none() {
-        return Err(Failure::Usage(format!(
-            "{points} points of {} each are more than the {} there are: give fewer --points or a smaller --block",
-            amount(block),
-            amount(span)
-        )));
+        return Err(Failure::Usage(wording::points_do_not_fit(points, block, span)));
     }
     Ok((points, bytes))
 }

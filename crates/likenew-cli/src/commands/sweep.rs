@@ -19,7 +19,7 @@ pub(crate) fn run(command: Sweep) -> Result<Exit, Failure> {
 fn plan(command: &Sweep, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     let preset = command.profile.options();
     let options = options(&SweepOptions {
-        ops: defaults::ops(&command.op, preset.ops, resolved_target)?,
+        ops: defaults::ops(&command.ops(), preset.ops, resolved_target)?,
         patterns: given_or(&command.pattern, preset.patterns),
         blocks: values(&command.block, preset.blocks),
         depths: values(&command.depth, preset.depths),

@@ -1,13 +1,13 @@
 //! `likenew trim`.
 
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::trim::{HALF_STEP, TrimOptions};
 
 use crate::arguments::Trim;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// A folder gives so much for what TRIM is worth, where nothing else is said and there is so much room: it is written again and again.
 const SPACE_OF_FOLDER: u64 = 1 << 30;
@@ -56,11 +56,7 @@ fn space(command: &Trim, resolved_target: &ResolvedTarget) -> Result<Option<u64>
     match command.space.or(command.size.filter(|_| resolved_target.is_folder()).map(least)) {
         Some(space) => Ok(Some(space)),
         None if !resolved_target.is_folder() && usable <= usual => Ok(None),
-        None if room < step => Err(Failure::Usage(format!(
-            "{} are too little: twice --size and at least {} more are needed, or --no-worth",
-            amount(usable),
-            amount(step)
-        ))),
+        None if room < step => Err(Failure::Usage(wording::trim_does_not_fit(usable, step))),
         None => Ok(Some(usual.min(room - room % step))),
     }
 }

@@ -1,13 +1,13 @@
 //! `likenew verify`.
 
 use likenew_core::plan::Plan;
-use likenew_core::units::amount;
 use likenew_procedures::verify::VerifyOptions;
 
 use crate::arguments::Verify;
 use crate::exit::{Exit, Failure};
 use crate::measure::{ask, options};
 use crate::resolved_target::ResolvedTarget;
+use crate::wording;
 
 /// A folder's files are about as large as this, which every file system can hold.
 const FILE_BYTES_USUAL: u64 = 1 << 30;
@@ -27,17 +27,13 @@ pub(crate) fn run(mut command: Verify) -> Result<Exit, Failure> {
 
 fn plan(command: &Verify, resolved_target: &ResolvedTarget) -> Result<Plan, Failure> {
     if command.block == 0 {
-        return Err(Failure::Usage("--block 0: an I/O moves at least one sector".into()));
+        return Err(Failure::Usage(wording::zero_block()));
     }
     if command.read_only && (resolved_target.is_folder() || !resolved_target.is_real()) {
-        return Err(Failure::Usage(
-            "--read-only: nothing is left there of an earlier run: a folder's own files are removed at its end, and a simulated \
-             drive starts anew"
-                .into(),
-        ));
+        return Err(Failure::Usage(wording::READ_ONLY_NEEDS_A_DEVICE.into()));
     }
     if command.file_size.is_some() && !resolved_target.is_folder() {
-        return Err(Failure::Usage("--file-size is for a folder's own files; this target has none".into()));
+        return Err(Failure::Usage(wording::FILE_SIZE_NEEDS_A_FOLDER.into()));
     }
     let usable = resolved_target.usable_bytes()?;
     let span = command.span.unwrap_or(usable);
@@ -47,11 +43,7 @@ fn plan(command: &Verify, resolved_target: &ResolvedTarget) -> Result<Plan, Fail
         if resolved_target.is_folder() { 0 } else { PROBES_USUAL.min(span / PROBES_SHARE / command.block) };
     let probes = command.probes.unwrap_or(u32::try_from(usual).expect("it is at most the usual number"));
     if command.quick && probes == 0 {
-        return Err(Failure::Usage(format!(
-            "--quick: {} are too little, or in a folder, where the file system decides what lies where: leave it out, as \
-             everything is written soon",
-            amount(span)
-        )));
+        return Err(Failure::Usage(wording::quick_needs_space(span)));
     }
     let options = options(&VerifyOptions {
         files,
@@ -80,13 +72,8 @@ fn files(command: &Verify, span: u64) -> Result<(u32, u64), Failure> {
     });
     let files = span.checked_div(each).unwrap_or(0);
     if files == 0 {
-        return Err(Failure::Usage(format!(
-            "{} are too little for a file of whole blocks of {}: give a smaller --file-size or --block",
-            amount(span),
-            amount(command.block)
-        )));
+        return Err(Failure::Usage(wording::file_of_blocks(span, command.block)));
     }
-    let files = u32::try_from(files)
-        .map_err(|_| Failure::Usage(format!("{files} files are too many: give a larger --file-size")))?;
+    let files = u32::try_from(files).map_err(|_| Failure::Usage(wording::too_many_files(files)))?;
     Ok((files, each))
 }

@@ -14,9 +14,9 @@ use likenew_watch::view::{Flow, View};
 use crate::arguments::Watch;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::output;
 use crate::screen::{InputEvent, Screen};
 use crate::watch_session::{WatchSession, print_to_reader};
+use crate::{output, wording};
 
 /// Counters in milliseconds say nothing about less than this.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
@@ -27,9 +27,7 @@ const WIDTH_OF_FILES: usize = 160;
 
 pub(crate) fn run(command: &Watch) -> Result<Exit, Failure> {
     if command.interval < INTERVAL_MIN || command.time == Some(Nanos::ZERO) {
-        let reason =
-            "give --interval 10ms or more, as the kernel counts in milliseconds, and a --time above 0";
-        return Err(Failure::Usage(reason.to_owned()));
+        return Err(Failure::Usage(wording::WATCH_TIMES.into()));
     }
     let sampler = Sampler::new(!command.no_temperature);
     let scope = scope(command, &sampler)?;
@@ -54,10 +52,7 @@ fn scope(command: &Watch, sampler: &Sampler) -> Result<Scope, Failure> {
     let mut scope = Scope { all: command.all, partitions: command.partitions, ..Scope::default() };
     for drive in &command.drives {
         if drive.starts_with("sim:") || drive.starts_with("nop:") {
-            return Err(Failure::Usage(format!(
-                "{drive} can not be watched: it is a part of the likenew that measures it, in a time of its own, and the kernel \
-                 counts nothing of it; a run shows its course: likenew run, likenew fill"
-            )));
+            return Err(Failure::Usage(wording::cannot_be_watched(drive)));
         }
         let name = sampler.find(drive)?;
         if !scope.names.contains(&name) {
@@ -84,12 +79,12 @@ fn kind(command: &Watch) -> Kind {
     }
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     let reason = match (stdout().is_terminal(), stdin().is_terminal()) {
-        (true, true) if dumb => "this terminal can not be drawn on (TERM)",
+        (true, true) if dumb => wording::WATCH_DUMB,
         (true, true) => return Kind::Screen,
-        (false, _) => "standard output is no terminal",
-        (true, false) => "standard input is no terminal, so there are no keys",
+        (false, _) => wording::WATCH_STDOUT,
+        (true, false) => wording::WATCH_STDIN,
     };
-    anstream::eprintln!("likenew: {reason}: each interval is a table; --json - gives lines for programs");
+    anstream::eprintln!("{}", wording::error(wording::watch_as_tables(reason)));
     Kind::Tables
 }
 
@@ -162,7 +157,7 @@ fn each_interval(
         }
         let goes_on = watched.read()? && show(watched)?;
         if let Some(complaint) = watched.complaint() {
-            anstream::eprintln!("likenew: {complaint}");
+            anstream::eprintln!("{}", wording::error(complaint));
         }
         if !goes_on || command.once || watched.now() >= end {
             return Ok(Exit::Fine);

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{find_interrupted_refresh, report_salvage, to_fix_report};
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::wording::{not_a_path, refresh as wording};
 
 /// What a device is known by, and where the journal of its rewriting lies.
 pub(crate) struct DeviceRefresh {
@@ -36,7 +37,7 @@ impl DeviceRefresh {
     pub(crate) fn new(path: &Path, agreement: Agreement, journal: Option<PathBuf>) -> Result<Self, Failure> {
         let journal = match journal {
             Some(journal) => std::path::absolute(&journal)
-                .map_err(|error| Failure::Usage(format!("\"{}\" is no path: {error}", journal.display())))?,
+                .map_err(|error| Failure::Usage(not_a_path(journal.display(), error)))?,
             None => {
                 let log =
                     AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
@@ -46,7 +47,7 @@ impl DeviceRefresh {
             }
         };
         let folder = journal.parent().filter(|_| journal.file_name().is_some());
-        let folder = folder.ok_or_else(|| Failure::Usage(format!("{} is no file", journal.display())))?;
+        let folder = folder.ok_or_else(|| Failure::Usage(wording::journal_not_a_file(journal.display())))?;
         fs::create_dir_all(folder).map_err(LabError::system(format!("make {}", folder.display())))?;
         check_disjoint(folder, path)?;
         Ok(Self { agreement, journal })
@@ -54,12 +55,7 @@ impl DeviceRefresh {
 
     /// What is said before anything is done.
     pub(crate) fn announce_text(&self, path: &Path) -> String {
-        format!(
-            "What is slow to read on {} is written again where it lies; nothing of it is lost. Nothing else may use it meanwhile. What is being \
-             written is kept in {}, until it was read back.",
-            path.display(),
-            self.journal.display()
-        )
+        wording::device_announcement(path, &self.journal)
     }
 
     /// Goes on with a refresh that was cut off, if there is one, and says so.
@@ -72,10 +68,7 @@ impl DeviceRefresh {
         }
         let mut store = DeviceStore::open(Consent::to_rewrite(path, &self.agreement)?)?;
         if self.resume(&mut store, None)?.is_some_and(|fix_report| fix_report.end == FixEnd::Complete) {
-            anstream::eprintln!(
-                "A run was cut off while it wrote {} again; that is done now.",
-                path.display()
-            );
+            anstream::eprintln!("{}", wording::completed(path.display()));
         }
         Ok(())
     }
@@ -115,10 +108,7 @@ impl DeviceRefresh {
         let refused = |error: RefreshError| match error {
             // Then nobody knows that a run was cut off.
             RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
-            error => LabError::Refused(format!(
-                "this drive was being written again when a run was cut off, and it can not go on: {error} (its journal is {})",
-                self.journal.display()
-            )),
+            error => LabError::Refused(wording::device_cannot_go_on(error, &self.journal)),
         };
         let Some(interrupted) = find_interrupted_refresh(&self.place()?).map_err(refused)? else {
             return Ok(None);
@@ -134,10 +124,7 @@ impl DeviceRefresh {
             }
             State::Changed(file) => {
                 file.remove().map_err(refused)?;
-                anstream::eprintln!(
-                    "A run was cut off while it wrote this drive again, and somebody has written to the drive since. Nothing of it is missing, \
-                     so the rest was left as it was."
-                );
+                anstream::eprintln!("{}", wording::DEVICE_CHANGED_SINCE);
                 return Ok(None);
             }
         };

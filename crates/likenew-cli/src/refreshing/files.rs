@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{find_interrupted_refresh, report_salvage};
 use crate::interrupt;
+use crate::wording::refresh as wording;
 
 /// Lies in the folder while a file is written again.
 const JOURNAL: &str = ".likenew-refresh-journal";
@@ -101,11 +102,9 @@ fn place(folder: &Path) -> io::Result<(Folder, JournalPaths)> {
 pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
     if let Some(ResumeReport { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
         let file = file.display();
-        anstream::eprintln!("A run was cut off while it wrote {file} again; that is done now.");
+        anstream::eprintln!("{}", wording::completed(&file));
         if is_newer {
-            anstream::eprintln!(
-                "The modification time of {file} is newer than before, so backups copy it once more."
-            );
+            anstream::eprintln!("{}", wording::newer_time(&file));
         }
     }
     Ok(())
@@ -114,12 +113,7 @@ pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
 /// Goes on with the file that a run was writing again when it was cut off, and says which that was; nothing where there is none.
 fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, LabError> {
     let (opened, place) = place(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
-    let refused = |reason: String| {
-        LabError::Refused(format!(
-            "a file was being written again here when a run was cut off, and it can not go on: {reason} (its journal is {})",
-            place.path().display()
-        ))
-    };
+    let refused = |reason: String| LabError::Refused(wording::file_cannot_go_on(reason, &place.path()));
     let text = |error: RefreshError| match error {
         // Then nobody knows that a run was cut off here.
         RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
@@ -127,13 +121,13 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, La
     };
     let times = FolderTimes::watch(&opened);
     let Some(interrupted) = find_interrupted_refresh(&place).map_err(text)? else { return Ok(None) };
-    let note: Note = serde_json::from_str(interrupted.note())
-        .map_err(|error| refused(format!("its note is none of ours: {error}")))?;
+    let note: Note =
+        serde_json::from_str(interrupted.note()).map_err(|error| refused(wording::foreign_note(error)))?;
     let path = folder.join(&note.path);
     let mut store = FileStore::take_from(&opened, folder, &note.path)
         .map_err(|lab_error| refused(lab_error.to_string()))?;
     if store.identity() != interrupted.identity() {
-        return Err(refused(format!("{} is another file now", path.display())));
+        return Err(refused(wording::another_file(path.display())));
     }
     let since = FileChanges::inspect(&store, &note, &interrupted, boot)
         .map_err(|lab_error| refused(lab_error.to_string()))?;
@@ -151,10 +145,7 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, La
         }
         State::Resumable(found) => {
             if let Some(reason) = since.objection(&found, &ranges) {
-                return Err(refused(format!(
-                    "{} {reason}: compare it with a backup, then remove the journal",
-                    path.display()
-                )));
+                return Err(refused(wording::compare_with_backup(path.display(), reason)));
             }
             // Before anything is saved or restored in this boot.
             found.note_resumed_in(boot.map_or("", |boot| &boot.id)).map_err(text)?;
@@ -164,10 +155,9 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, La
             report_salvage(&outcome);
             match (outcome.end, outcome.journal) {
                 (End::Failed(error), Some(_)) => Err(text(error)),
-                (End::Failed(error), None) => Err(LabError::Refused(format!(
-                    "{} was being written again when a run was cut off; nothing of it is missing, and the rest was left as it was: {error}",
-                    path.display()
-                ))),
+                (End::Failed(error), None) => {
+                    Err(LabError::Refused(wording::file_left_as_it_was(path.display(), error)))
+                }
                 _ => Ok(Some(ResumeReport {
                     file: path,
                     salvage: outcome.salvage,
@@ -223,7 +213,7 @@ impl FileChanges {
         found.differences().next()?;
         let nobody_else_wrote = self.is_untouched || (self.has_lost_power && self.may_be_ours);
         if !nobody_else_wrote {
-            return Some("was written to since, and parts of it differ from what was saved");
+            return Some(wording::WRITTEN_SINCE);
         }
         if !self.has_lost_power {
             return Some(
@@ -235,7 +225,7 @@ impl FileChanges {
             ranges.iter().any(|range| range.start <= place.start && place.end <= range.end)
         };
         let is_alone = found.differences().all(|difference| is_in_ranges(&difference.range));
-        (!is_alone).then_some("lies elsewhere than it did, and parts of it differ from what was saved")
+        (!is_alone).then_some(wording::MOVED_SINCE)
     }
 }
 
@@ -264,16 +254,16 @@ pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
         Err(reason) => return ProbeResult::Unknown(reason),
     };
     if files.is_empty() {
-        return ProbeResult::Unknown("no file of 1 MiB or more has lain here for 30 days".to_owned());
+        return ProbeResult::Unknown(wording::NO_OLD_FILES.to_owned());
     }
     let mut sum = RefreshTotals::default();
     for path in files {
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
         if interrupt::is_requested() {
-            sum.fix_report.skip(bytes, "it was stopped before");
+            sum.fix_report.skip(bytes, wording::STOPPED);
             sum.fix_report.end = FixEnd::Stopped;
         } else if sum.is_fruitless() {
-            sum.fix_report.skip(bytes, "the first files became no faster by it");
+            sum.fix_report.skip(bytes, wording::FIRST_NOT_FASTER);
         } else if let Err(RefreshFailure { reason, is_the_drive }) =
             refresh_one(folder, &path, slower_than, &clock, &mut sum)
         {
@@ -318,10 +308,8 @@ fn refresh_one(
     sum: &mut RefreshTotals,
 ) -> Result<(), RefreshFailure> {
     let name = path.strip_prefix(folder).unwrap_or(path);
-    let no_journal = |error: io::Error| RefreshFailure {
-        reason: format!("no journal can be kept in the folder: {error}"),
-        is_the_drive: true,
-    };
+    let no_journal =
+        |error: io::Error| RefreshFailure { reason: wording::no_journal(error), is_the_drive: true };
     let (opened, place) = place(folder).map_err(no_journal)?;
     let mut store = FileStore::take_from(&opened, folder, name)?;
     for left in store.skips().to_vec() {
@@ -333,7 +321,7 @@ fn refresh_one(
     }
     let before = speed(&mut store, clock)?;
     if before >= slower_than {
-        sum.fix_report.skip(bytes, "they are read fast enough");
+        sum.fix_report.skip(bytes, wording::FAST_ENOUGH);
         return Ok(store.give_back()?);
     }
     let task = Note::for_file(name, &store, present_boot().as_ref()).task(&store);
@@ -347,7 +335,7 @@ fn refresh_one(
     sum.fix_report.bytes_written += written_bytes;
     match outcome.end {
         End::Stopped => {
-            sum.fix_report.skip(all_bytes - done_bytes, "it was stopped before");
+            sum.fix_report.skip(all_bytes - done_bytes, wording::STOPPED);
             sum.fix_report.end = FixEnd::Stopped;
         }
         End::Wanted => sum.fix_report.skip(all_bytes - done_bytes, LEASE_BREAK_REASON),
@@ -360,7 +348,7 @@ fn refresh_one(
     Ok(store.give_back()?)
 }
 
-const LEASE_BREAK_REASON: &str = "another program wanted to open it";
+const LEASE_BREAK_REASON: &str = wording::IN_USE;
 
 /// Bytes a second, read once in order.
 fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, RefreshFailure> {
@@ -374,10 +362,9 @@ fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, RefreshFailure
             if store.lease_state() != LeaseState::Active {
                 return Err(RefreshFailure { reason: LEASE_BREAK_REASON.to_owned(), is_the_drive: false });
             }
-            store.read_at(offset, &mut buffer[..length]).map_err(|error| RefreshFailure {
-                reason: format!("it can not be read: {error}"),
-                is_the_drive: true,
-            })?;
+            store
+                .read_at(offset, &mut buffer[..length])
+                .map_err(|error| RefreshFailure { reason: wording::unreadable(error), is_the_drive: true })?;
             bytes += length;
         }
     }

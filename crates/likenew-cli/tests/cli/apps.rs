@@ -1,4 +1,4 @@
-//! `likenew apps`: what is issued, what is asked before it wears a real drive, and what stays in a run folder.
+//! `likenew apps`: what is issued, what has to be confirmed before it wears a real drive, and what stays in a run folder.
 
 use std::fs;
 
@@ -99,7 +99,7 @@ fn a_run_goes_on_to_the_byte_and_is_judged_again_without_the_drive() {
     for lines in [1, 9, 40] {
         let kept: usize = recorded.lines().take(lines).map(|line| line.len() + 1).sum();
         fs::write(&file, &recorded[..kept + 50]).unwrap();
-        fs::remove_file(sandbox.runs()[0].join("verdicts.json")).unwrap();
+        fs::remove_file(sandbox.runs()[0].join("findings.json")).unwrap();
         let resumed = sandbox.run(&["resume", run, "--json", "-"]);
         assert_eq!(resumed.stdout(), whole, "after {lines} workloads");
         assert_eq!(fs::read_to_string(&file).unwrap(), recorded);
@@ -144,12 +144,12 @@ fn a_folder_is_played_in_and_left_as_it_was() {
     // Hours of writing are asked about, even where they are short.
     let consistency = ["--consistency", "--minutes", "0.00001", "--space", "64MiB", "--reserve", "64MiB"];
     let refused = sandbox.run(&apps(".", &consistency));
-    refused.code(3).says("wears flash and can not be undone").says("Nothing was written");
+    refused.code(3).says("wears flash and cannot be undone").says("Nothing was written");
     let agreed = sandbox.run(&apps(".", &[&consistency[..], &["--yes", "--json", "-"]].concat()));
     let document = agreed.says("wears flash").json();
     assert_eq!(document["tables"]["phases"].as_array().unwrap().len(), 18);
-    let claims = document["verdicts"].to_string();
-    assert!(!claims.contains("refused") && !claims.contains("failed"), "{claims}");
+    let answers = document["answers"].as_array().unwrap();
+    assert!(!answers.iter().any(|answer| answer["id"] == "io_errors"), "{answers:?}");
     assert_eq!(names(&sandbox.work()), ["photo.raw"]);
 }
 

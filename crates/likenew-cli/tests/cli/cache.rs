@@ -1,5 +1,5 @@
-//! What part of a number is RAM, on simulated drives, a real file system, and what may only be read; and the word of every other
-//! command when a number is not the drive's.
+//! How much of a speed is RAM, on simulated drives, a real file system and targets that may only be read; and what every
+//! other command says when a number is not the drive's.
 
 use std::fs;
 use std::time::Duration;
@@ -19,15 +19,15 @@ fn ram(document: &Value, level: &str, op: &str) -> Vec<f64> {
     rows(document, level, op).iter().map(|row| row["ram_percent"].as_f64().unwrap()).collect()
 }
 
-/// The standing of the claim that has these words.
-fn standing(document: &Value, words: &str) -> Option<String> {
-    let verdicts = document["verdicts"].as_array().unwrap();
-    let found = verdicts.iter().find(|verdict| verdict["claim"].as_str().unwrap().contains(words))?;
+/// The standing of the answer of this id.
+fn standing(document: &Value, id: &str) -> Option<String> {
+    let answers = document["answers"].as_array().unwrap();
+    let found = answers.iter().find(|answer| answer["id"] == id)?;
     Some(found["standing"].as_str().unwrap().to_owned())
 }
 
-const SHORT: &str = "less reached the device than was moved";
-const MORE: &str = "did more meanwhile";
+const MISSING: &str = "device_bytes_missing";
+const EXTRA: &str = "device_bytes_extra";
 
 #[test]
 fn a_simulated_drive_answers_always_the_same_and_goes_on_to_the_byte() {
@@ -48,7 +48,7 @@ fn a_simulated_drive_answers_always_the_same_and_goes_on_to_the_byte() {
     for lines in [3, 4, 20] {
         let kept: usize = text.lines().take(lines).map(|line| line.len() + 1).sum();
         fs::write(&file, &text[..kept + 50]).unwrap();
-        fs::remove_file(run.join("verdicts.json")).unwrap();
+        fs::remove_file(run.join("findings.json")).unwrap();
         let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--json", "-"]);
         assert_eq!(resumed.code(0).stdout(), whole.stdout(), "after {lines} workloads");
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
@@ -100,8 +100,8 @@ fn a_file_systems_counts_agree_with_what_was_moved_on_both_engines() {
         all("second buffered", "read", 80.0..=100.0);
         // Others on this machine may have the system write back early.
         all("buffered", "write", 20.0..=100.0);
-        assert_eq!(standing(&document, "Direct I/O reaches the drive").as_deref(), Some("holds"));
-        assert_eq!(standing(&document, SHORT), None);
+        assert_eq!(standing(&document, "direct_io").as_deref(), Some("good"));
+        assert_eq!(standing(&document, MISSING), None);
         for (level, op) in [("null", "read"), ("null", "write")] {
             assert!(
                 rows(&document, level, op).iter().all(|row| row["ram_percent"].is_null()),
@@ -146,14 +146,14 @@ fn where_nobody_counts_nothing_is_claimed() {
     let point = tmpfs.0.to_str().unwrap();
     let quick = ["--span", "8MiB", "--time", "100ms", "--reserve", "1MiB", "--json", "-"];
     let document = sandbox.run(&[&["cache", point], &quick[..]].concat()).code(0).json();
-    for claim in ["A second buffered read", "A buffered write", "Direct I/O"] {
-        assert_eq!(standing(&document, claim).as_deref(), Some("undecided"));
+    for id in ["sequential_repeated_read", "random_buffered_write", "direct_io"] {
+        assert_eq!(standing(&document, id).as_deref(), Some("unknown"), "{id}");
     }
     assert!(document["tables"]["levels"][0]["counted_bytes"].is_null());
     // Nor does any other command say anything.
     let bench = ["--span", "64MiB", "--passes", "1", "--time", "100ms", "--reserve", "1MiB", "--json", "-"];
     let document = sandbox.run(&[&["bench", point], &bench[..]].concat()).json();
-    assert_eq!((standing(&document, SHORT), standing(&document, MORE)), (None, None));
+    assert_eq!((standing(&document, MISSING), standing(&document, EXTRA)), (None, None));
 }
 
 #[test]
@@ -179,12 +179,12 @@ fn a_run_that_was_killed_goes_on() {
     let resume = ["resume", run.to_str().unwrap(), "--yes", "--reserve", "64MiB", "--json", "-"];
     let resumed = sandbox.run(&resume);
     let document = resumed.code(0).json();
-    assert_eq!(standing(&document, "Everything was measured"), None);
+    assert_eq!(standing(&document, "completed"), None);
     assert_eq!(document["tables"]["levels"].as_array().unwrap().len(), 16);
     assert!(names(&folder).is_empty());
     // Judged again without the drive, it says the same.
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]);
-    assert_eq!(judged.json()["verdicts"], document["verdicts"]);
+    assert_eq!(judged.json()["answers"], document["answers"]);
 }
 
 /// A plan whose first workload leaves 64 MiB in memory, which the second one makes the drive write while it reads past it.
@@ -225,14 +225,17 @@ fn every_command_says_when_a_number_is_not_the_drives_alone() {
     };
     let ran = plan("sim:tiny-flash?state=used");
     let document = ran.code(0).json();
-    assert_eq!((standing(&document, SHORT), standing(&document, MORE).as_deref()), (None, Some("holds")));
+    assert_eq!(
+        (standing(&document, MISSING), standing(&document, EXTRA).as_deref()),
+        (None, Some("unknown"))
+    );
     let run = sandbox.runs()[0].to_str().unwrap().to_owned();
     for again in ["judge", "report"] {
         assert_eq!(sandbox.run(&[again, &run, "--json", "-"]).stdout(), ran.stdout(), "{again}");
     }
     let Some(ext4) = Ext4::mount(&sandbox) else { return };
     let document = plan(ext4.path()).code(0).json();
-    assert_eq!(standing(&document, MORE).as_deref(), Some("holds"), "{}", document["verdicts"]);
+    assert_eq!(standing(&document, EXTRA).as_deref(), Some("unknown"), "{}", document["answers"]);
     // A file with nothing in it: reading it asks the drive for nothing.
     let file = std::path::Path::new(ext4.path()).join("hole");
     fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
@@ -241,12 +244,12 @@ fn every_command_says_when_a_number_is_not_the_drives_alone() {
         sandbox.run(&[&["bench", file.to_str().unwrap()], &quick[..]].concat()).code(0).json()
     };
     let document = bench();
-    assert_eq!(standing(&document, SHORT).as_deref(), Some("holds"));
-    assert!(document["verdicts"].to_string().contains("likenew cache"));
+    assert_eq!(standing(&document, MISSING).as_deref(), Some("unknown"));
+    assert!(document["answers"].to_string().contains("likenew cache"));
     fs::write(&file, vec![1u8; 64 << 20]).unwrap();
     fs::File::open(&file).unwrap().sync_all().unwrap();
     let document = bench();
-    assert_eq!((standing(&document, SHORT), standing(&document, MORE)), (None, None));
+    assert_eq!((standing(&document, MISSING), standing(&document, EXTRA)), (None, None));
 }
 
 #[test]
@@ -256,16 +259,16 @@ fn what_makes_no_sense_is_refused_by_name() {
         sandbox.run(&[&["cache"], arguments, &["--no-archive"]].concat()).code(2).says(words);
     };
     case(&["nop:"], "no page cache");
-    case(&["sim:tiny-flash?data=on"], "leave out data=on");
+    case(&["sim:tiny-flash?data=on"], "remove data=on");
     case(&["sim:tiny-flash?memory=1k"], "1MiB to 16TiB");
     case(&["sim:tiny-flash", "--block", "4k,4k,4k"], "--block has 3 values");
     case(&["sim:tiny-flash", "--pattern", "random,random"], "once each");
     case(&["sim:tiny-flash", "--span", "100k"], "span");
-    case(&["sim:tiny-flash", "--span", "64GiB"], "more than the 1 GiB there are");
+    case(&["sim:tiny-flash", "--span", "64GiB"], "exceeds the target's 1 GiB");
     let plan = sandbox.run(&["cache", "sim:tiny-flash", "--depth", "4", "--data", "zero", "--plan"]);
     plan.code(0).says("depth = 4").says("data = \"zero\"").says("span = \"256MiB\"");
     let null = LEFT_BEHIND.replace("access = \"buffered\"", "access = \"null\"");
     let null = null.replace("procedure", "target = \"sim:tiny-flash\"\nprocedure");
     fs::write(sandbox.work().join("plan.toml"), null).unwrap();
-    sandbox.run(&["run", "plan.toml", "--no-archive"]).code(2).says("costs nothing");
+    sandbox.run(&["run", "plan.toml", "--no-archive"]).code(2).says("access null measures nothing");
 }

@@ -7,16 +7,22 @@ fn a_fallen_drive_and_a_new_one_are_distinguished_in_one_sentence() {
     let sandbox = Sandbox::new();
     let fallen = sandbox.run(&["check", "sim:tiny-flash?state=used", "--json", "-"]).code(10).json();
     is_valid(&fallen);
-    let first = &fallen["verdicts"][0];
-    let claim = first["claim"].as_str().unwrap();
-    assert!(claim.contains("because nobody tells it what is free") && claim.contains("Cure: "), "{claim}");
+    assert!(fallen["summary"].as_str().unwrap().starts_with("Writes are slow: "), "{}", fallen["summary"]);
+    let [slow, cause] = [&fallen["answers"][0], &fallen["answers"][1]];
+    assert_eq!((&slow["id"], &slow["standing"]), (&"slow".into(), &"problem".into()));
+    assert_eq!((&cause["id"], &cause["standing"]), (&"cause_no_trim".into(), &"problem".into()));
+    assert!(cause["answer"].as_str().unwrap().contains("no TRIM"), "{cause}");
     assert_eq!(fallen["tables"]["causes"][0]["cause"], "no_trim");
     // All of it holds data, so that nothing gentler than giving it all up is possible.
     let fix = &fallen["tables"]["fixes"][0];
     assert_eq!(fix["command"], "likenew recondition 'sim:tiny-flash?state=used' --step discard");
+    assert_eq!(cause["actions"][0]["id"], "recondition_discard");
+    assert_eq!(cause["actions"][0]["loses"], "everything");
+    assert!(!cause["actions"].to_string().contains("folder"), "a simulated drive has none: {cause}");
     assert!(fallen["bytes_written"].as_u64().unwrap() <= 2 << 30);
     let new = sandbox.run(&["check", "sim:tiny-flash?fill=0.5", "--json", "-"]).code(0).json();
-    assert_eq!(new["verdicts"][0]["claim"], "It is as fast as it should be.");
+    assert_eq!(new["answers"][0]["id"], "healthy");
+    assert!(new["summary"].as_str().unwrap().starts_with("As fast as "), "{}", new["summary"]);
     assert!(new["tables"]["causes"].is_null(), "{}", new["tables"]["causes"]);
 }
 
@@ -26,7 +32,7 @@ fn what_is_too_small_to_have_places_is_refused_with_its_size() {
     std::fs::write(sandbox.work().join("note"), vec![1; 5 << 20]).unwrap();
     let ran = sandbox.run(&["check", "note"]);
     let output = ran.code(2).stderr();
-    assert!(output.contains("note holds 5 MiB") && output.contains("the folder or the drive"), "{output}");
+    assert!(output.contains("note holds 5 MiB") && output.contains("give the folder or drive"), "{output}");
 }
 
 #[test]
@@ -41,9 +47,9 @@ fn several_drives_stand_side_by_side_and_the_worst_decides() {
 }
 
 #[test]
-fn it_is_held_against_what_the_maker_claims_where_that_is_typed() {
+fn it_is_compared_with_rated_speeds_that_are_given() {
     let sandbox = Sandbox::new();
-    // A file is only read, and has no twin.
+    // A file is only read, and has no model.
     std::fs::write(sandbox.work().join("data"), vec![7; 64 << 20]).unwrap();
     let check = |promise: &str| {
         sandbox.run(&["check", "data", "--advertised", promise, "--no-archive", "--json", "-"])
@@ -86,7 +92,7 @@ fn each_cause_has_a_page() {
         let name = cause.descriptor().name;
         assert!(all.contains(name), "{name}");
         let page = sandbox.run(&["help", name]).code(0).stdout();
-        assert!(page.starts_with("# ") && page.contains("**Cure:**"), "{page}");
+        assert!(page.starts_with("# ") && page.contains("**Fix:**"), "{page}");
     }
     let page = sandbox.run(&["help", "check"]).code(0).stdout();
     assert!(page.contains("# likenew check") && page.contains("--advertised"), "{page}");

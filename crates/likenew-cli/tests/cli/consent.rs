@@ -31,7 +31,7 @@ fn a_device_is_overwritten_with_consent_alone() {
         sandbox.run(&bench(&device, &["--consent", id, "--destroy", "ext", "--plan"])).code(0);
         assert!(std::fs::read(&image).unwrap() == before, "so far nothing was written");
         let ran = sandbox.run(&bench(&device, &["--consent", id, "--destroy", "ext", "--json", "-"]));
-        ran.code(0).says("This overwrites").says("everything on it is lost");
+        ran.code(0).says("This overwrites").says("everything on it will be lost");
         assert!(ran.json()["bytes_written"].as_u64().unwrap() > 0);
         // Nothing to name is left, and what there is has to be named again for every run.
         sandbox.run(&bench(&device, &[])).code(3).says("--consent");
@@ -50,7 +50,7 @@ fn a_file_is_overwritten_with_consent_and_keeps_its_length() {
     sandbox.run(&bench(at, &[])).code(3).says("existing file").says("--consent \"image.bin\"");
     sandbox.run(&bench(at, &["--consent", "other.bin"])).code(3).says("not its file name");
     assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
-    sandbox.run(&bench(at, &["--consent", "image.bin"])).code(0).says("is lost");
+    sandbox.run(&bench(at, &["--consent", "image.bin", "--details"])).code(0).says("will be lost");
     assert_eq!(file.metadata().unwrap().len(), 32 << 20);
     assert!(std::fs::read(&file).unwrap().iter().any(|byte| *byte != 7));
 }
@@ -59,6 +59,6 @@ fn a_file_is_overwritten_with_consent_and_keeps_its_length() {
 fn consent_to_what_needs_none_is_a_mistake() {
     let sandbox = Sandbox::new();
     for target in [".", "sim:tiny-flash", "nop:"] {
-        sandbox.run(&bench(target, &["--consent", "x"])).code(2).says("leave it out");
+        sandbox.run(&bench(target, &["--consent", "x"])).code(2).says("Leave it out");
     }
 }

@@ -83,7 +83,10 @@ fn flags_make_a_plan_that_runs() {
         sandbox.run(&[&["data", "sim:tiny-flash", "--steps", "2", "--span", "64MiB"], &flags[..]].concat());
     plan.code(0).says("block = \"64KiB\"").says("depth = 2").says("type = \"video\"");
     std::fs::write(sandbox.work().join("plan.toml"), plan.stdout()).unwrap();
-    sandbox.run(&["run", "plan.toml", "--no-archive"]).code(0).says("Compressibility does not matter");
+    sandbox
+        .run(&["run", "plan.toml", "--no-archive"])
+        .code(0)
+        .says("Compressibility does not change the speed");
 }
 
 #[test]
@@ -98,20 +101,20 @@ fn what_makes_no_sense_is_refused_by_name() {
             .says(words);
     };
     case(&["--files", "missing"], 2, "does not exist");
-    case(&["--files", "photo.raw"], 2, "is no folder");
-    case(&["--files", "empty"], 2, "there is nothing in");
-    case(&["--files", "/proc"], 2, "holds no files");
+    case(&["--files", "photo.raw"], 2, "is not a folder");
+    case(&["--files", "empty"], 2, "hold no data");
+    case(&["--files", "/proc"], 2, "virtual file system without files");
     case(&["--files", ".", "--sample", "1k"], 2, "--sample");
     case(&["--files", ".", "--scan-time", "0s"], 2, "--scan-time");
     case(&["--scan-only"], 2, "--files");
     case(&["--steps", "1"], 2, "1 is not in 2..=101");
     case(&["--op", "trim"], 2, "neither read nor write");
-    case(&["--pattern", "zigzag"], 2, "no pattern");
+    case(&["--pattern", "zigzag"], 2, "unknown pattern");
     case(&["--pattern", "random,random"], 2, "once each");
     case(&["--block", "4k,4k,4k"], 2, "--block has 3 values for 2 patterns");
     case(&["--block", "3k"], 2, "power of two");
-    case(&["--span", "4MiB"], 2, "too little for 11 steps");
-    case(&["--span", "64GiB"], 2, "more than the 1 GiB there are");
+    case(&["--span", "4MiB"], 2, "too small for 11 steps");
+    case(&["--span", "64GiB"], 2, "exceeds the target's 1 GiB");
     sandbox.run(&["data", "photo.raw"]).code(3).says("existing file");
     assert_eq!(std::fs::read_to_string(sandbox.work().join("photo.raw")).unwrap(), "the only copy");
 }

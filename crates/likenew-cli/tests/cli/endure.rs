@@ -41,7 +41,7 @@ fn its_reports_keep_to_the_schema() {
         let document = sandbox.run(&[arguments, &["-"]].concat()).code(0).json();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{arguments:?}: {errors:?}");
-        assert!(!document["verdicts"].as_array().unwrap().is_empty());
+        assert!(!document["answers"].as_array().unwrap().is_empty());
     }
 }
 
@@ -69,7 +69,7 @@ fn flags_that_the_test_has_no_use_for_are_refused() {
         (&["--round", "1s"][..], "--round is for the tests of SNIA's"),
         (&["--test", "snia-iops", "--fills", "2"], "--fills is for --test loop"),
         (&["--test", "dance"], "dance"),
-        (&["--area", "120%"], "is no extent"),
+        (&["--area", "120%"], "is not an extent"),
         (&["--area", "1MiB"], "does not fit"),
         (&["--area", "4GiB"], "--area"),
         (&["--fills", "2", "--bytes", "1GiB"], "cannot be used with"),

@@ -30,7 +30,7 @@ fn a_flash_drive_is_drawn_from_link_to_dies() {
         boxes(&text),
         ["host link", "firmware", "write buffer", "translation layer: page map", "40 dies on 10 channels"]
     );
-    for words in ["used: the first", "7.3 %", "6.8 %", "tPROG", "900 µs", "limited by dies"] {
+    for words in ["used: the first", "7.3%", "6.8%", "tPROG", "900 µs", "limited by dies"] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
     assert_eq!(
@@ -45,19 +45,20 @@ fn a_flash_drive_is_drawn_from_link_to_dies() {
 fn a_disk_is_drawn_from_link_to_platters() {
     let text = show("sim:wd-velociraptor");
     assert_eq!(boxes(&text), ["host link", "firmware", "cache", "arm", "platters and zones"]);
-    for words in
-        ["10,000", "6.00 ms", "by address: ", "limited by platters", "(command + average seek + half a turn)"]
-    {
+    for words in [
+        "10,000",
+        "6.00 ms",
+        "by address: ",
+        "limited by platters",
+        "(command + average seek + half a rotation)",
+    ] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
 }
 
 #[test]
 fn a_volume_and_a_fake_are_drawn_too() {
-    assert_eq!(
-        boxes(&show("cloud-gp2-100gib")),
-        ["host link", "bucket of credits", "throughput limit", "store"]
-    );
+    assert_eq!(boxes(&show("cloud-gp2-100gib")), ["host link", "burst credits", "throughput limit", "store"]);
     let fake = show("fake-stick-512gb");
     assert_eq!(boxes(&fake)[0], "faults");
     assert!(fake.contains("real capacity: 14.8 GiB") && fake.contains("477 GiB in sectors"), "{fake}");
@@ -104,8 +105,8 @@ fn ceilings_of_a_volume_depend_on_its_bucket() {
 fn what_a_drive_meets_is_drawn_and_its_causes_are_named() {
     let text = show("disk-2tb?shift=512&fragments=64KiB");
     assert_eq!(boxes(&text)[0], "situations");
-    assert!(text.contains("slower than it could be: fragmentation, misalignment"), "{text}");
-    assert!(show("disk-2tb").contains("slower than it could be: nothing"));
+    assert!(text.contains("Causes of slowness: fragmentation, misalignment"), "{text}");
+    assert!(show("disk-2tb").contains("Causes of slowness: none"));
     let drive = json("tlc-nvme-1tb?link=pcie1x1&crypt=100MB/s");
     let causes: Vec<&str> =
         drive["causes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
@@ -117,13 +118,13 @@ fn settings_that_do_not_fit_are_explained_and_all_are_listed() {
     let sandbox = Sandbox::new();
     for (target, says) in [
         ("tiny-flash?link=isa", "pcie1x1 to pcie5x4"),
-        ("tiny-flash?slow_region=0.1", "is no disk"),
-        ("tiny-flash?warp=9", "wake=2ms,100us"),
+        ("tiny-flash?slow_region=0.1", "is not a disk"),
+        ("tiny-flash?warp=9", "unknown setting \"warp\""),
         ("disk-2tb?crypt=fast", "such as 300MB/s,40us"),
     ] {
         sandbox.run(&["sim", "show", target]).code(2).says(says);
     }
-    let text = sandbox.run(&["drives"]).code(0).stdout();
+    let text = sandbox.run(&["help", "sim"]).code(0).stdout();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for setting in ["link=sata3g", "crypt=300MB/s,40us", "lazy=on", "facts=off", "busy=100"] {
         assert!(text.contains(setting), "{setting}: {text}");
@@ -170,9 +171,9 @@ fn what_can_not_be_shown_is_explained() {
     std::fs::write(sandbox.work().join("broken.toml"), "kind = \"tape\"").unwrap();
     for (target, words) in [
         ("tiny-flsh", "did you mean tiny-flash"),
-        ("sim:", "there is no drive"),
+        ("sim:", "unknown drive"),
         ("tiny-flash?state=old", "state=used"),
-        ("/dev/null", "is no simulated drive"),
+        ("/dev/null", "is not a simulated drive"),
         ("missing.toml", "could not read the simulated drive missing.toml"),
         ("broken.toml", "broken.toml:1: kind is \"tape\""),
     ] {
@@ -206,7 +207,7 @@ fn a_saved_drive_is_opened_again() {
         "{saved}"
     );
     let shown = sandbox.run(&["sim", "show", "tired.snapshot"]).code(0).stdout();
-    assert!(shown.contains("used: the first 100.0 %"), "{shown}");
+    assert!(shown.contains("used: the first 100.0%"), "{shown}");
     let bench = ["bench", "sim:tired.snapshot", "--profile", "real", "--span", "16MiB", "--json", "-"];
     let document = sandbox.run(&bench).code(0).json();
     let facts = document["target"]["facts"].to_string();

@@ -65,19 +65,21 @@ fn a_simulated_drive_says_what_its_layers_announce_and_nothing_else() {
     let is_database = |row: &&Value| row["section"] == "database";
     assert!(rows(&document).into_iter().filter(is_database).all(|row| row["fact"] == "warning"));
     let stick = sandbox.run(&["facts", "sim:usb-stick-16gb", "--no-archive", "--json", "-"]).code(0).json();
-    assert!(value(&stick, "health", "failing").is_null(), "nothing passes its health on");
+    assert!(value(&stick, "health", "failing").is_null(), "nothing passes its health data");
 }
 
 #[test]
 fn a_person_reads_subjects_and_what_would_help() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.run(&["facts", "sim:tiny-flash", "--no-archive", "--origins"]);
+    let screen = sandbox.run(&["facts", "sim:tiny-flash", "--no-archive"]).code(0).stdout();
+    assert!(screen.lines().count() <= 30 && screen.contains("no drive reports a failure"), "{screen}");
+    let ran = sandbox.run(&["facts", "sim:tiny-flash", "--no-archive", "--origins", "--details"]);
     let text = ran.code(0).stdout();
     for words in [
         "stack · drive",
         "identity · drive",
         "Not known",
-        "a simulated drive says nothing of it",
+        "a simulated drive does not report it",
         "(announced by",
     ] {
         assert!(text.contains(words), "{words} in\n{text}");
@@ -99,14 +101,15 @@ fn every_drive_of_the_machine_can_be_reported() {
 #[test]
 fn a_kept_run_is_shown_as_the_command_has_shown_it() {
     let sandbox = Sandbox::new();
-    let shown = sandbox.run(&["facts", "sim:tiny-flash"]).code(0).stdout();
+    let shown = sandbox.run(&["facts", "sim:tiny-flash", "--details"]).code(0).stdout();
     let run = sandbox.runs().pop().unwrap();
     let run = run.to_str().unwrap();
     assert!(shown.contains("stack · drive"), "{shown}");
     for again in [&["report", run][..], &["report", "--last", "1"], &["judge", run]] {
-        assert_eq!(sandbox.run(again).code(0).stdout(), shown, "{again:?}");
+        let again = [again, &["--details"]].concat();
+        assert_eq!(sandbox.run(&again).code(0).stdout(), shown, "{again:?}");
     }
-    sandbox.run(&["facts", "sim:usb-stick-16gb"]).code(0).says("No drive told its health: ");
+    sandbox.run(&["facts", "sim:usb-stick-16gb"]).code(0).says("drive health is not reported (");
     // Among others a run of facts is a table like theirs.
     sandbox.run(&["report", "--last", "2"]).code(0).says("facts");
 }

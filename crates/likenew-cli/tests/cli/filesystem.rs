@@ -112,7 +112,7 @@ fn what_a_command_writes_is_reported_before_and_kept_to() {
         assert!(written > 0 && written <= most, "{command:?} wrote {written}");
         let message = ran.stderr();
         let (_, amount) =
-            message.split_once("Writes up to ").unwrap_or_else(|| panic!("{command:?}: {message}"));
+            message.split_once("Will write up to ").unwrap_or_else(|| panic!("{command:?}: {message}"));
         let mut words = amount.split(' ');
         let announced: f64 = words.next().unwrap().parse().unwrap();
         let unit = match words.next().unwrap() {
@@ -137,7 +137,7 @@ fn a_folder_without_room_beside_the_reserve_is_refused_with_both() {
     let folder = tmpfs.0.to_str().unwrap();
     for command in WRITERS {
         let ran = sandbox.run(&[command, folder, "--yes"]);
-        ran.code(3).says("40 MiB are free, and 64 MiB always stay free").says("smaller --reserve");
+        ran.code(3).says("40 MiB are free, and 64 MiB are reserved").says("smaller --reserve");
     }
     sandbox.run(&["recondition", folder, "--dry-run"]).code(0).says("Writes nothing");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
@@ -230,6 +230,6 @@ fn a_drive_that_has_no_room_for_the_run_folder_is_measured_all_the_same() {
     let archive = full.0.to_str().unwrap();
     let ran = sandbox.run(&["fill", "sim:tiny-flash", "--files", "200", "--archive", archive]);
     ran.code(1).says("files");
-    assert!(ran.stdout().contains("How fast was each file?"), "{}", ran.stdout());
+    assert!(ran.stdout().contains("Speed of each file"), "{}", ran.stdout());
     assert_eq!(ran.stderr().matches("No space left").count(), 1, "{}", ran.stderr());
 }

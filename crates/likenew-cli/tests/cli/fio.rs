@@ -77,7 +77,7 @@ fn a_plan_measured_by_both_stands_side_by_side() {
     let report = sandbox.run(&["report", runs[0], runs[1]]);
     report.code(0).says("reads #1").says("B ÷ A");
     for run in runs {
-        sandbox.run(&["judge", run]).code(0).says("\"writes\" ran at");
+        sandbox.run(&["judge", run]).code(0).says("writes    write");
     }
 }
 
@@ -136,17 +136,15 @@ fn a_verify_job_of_fio_is_two_workloads_and_a_failed_one_is_no_success() {
     let damaged = fio_damaged(folder.path(), &format!("{job}rate=,8m\n"));
     std::fs::write(result, damaged).unwrap();
     let ran = sandbox.run(&["import", "fio", result]);
-    ran.code(10).says("\"job, verify\" read other data than was written").says("\"job\" ran at");
-    assert!(!ran.stdout().contains("\"job, verify\" ran at"), "{}", ran.stdout());
+    ran.code(10).says("\"job, verify\" read data that differs").says("job, verify  read");
     let text = fio(folder.path(), &job.replace("verify=crc32c\n", ""));
     for (errno, code, words) in
-        [(5, 10, "\"job\" failed: Input/output error"), (28, 1, "the job failed: No space left")]
+        [(5, 10, "\"job\" failed: Input/output error"), (28, 1, "failed: No space left")]
     {
         let text = text.replacen("\"error\" : 0", &format!("\"error\" : {errno}"), 1);
         std::fs::write(result, text).unwrap();
         let ran = sandbox.run(&["import", "fio", result]);
         ran.code(code).says(words);
-        assert!(!ran.stdout().contains("\"job\" ran at"), "{}", ran.stdout());
     }
 }
 

@@ -6,7 +6,7 @@ use crate::guest::guest;
 fn encryption_by_a_processor_that_can_do_no_more_is_named() {
     let Some(guest) = guest() else { return };
     let document = guest.document("encrypted", 10);
-    let Some(causes) = document["tables"]["causes"].as_array() else { panic!("{}", document["verdicts"]) };
+    let Some(causes) = document["tables"]["causes"].as_array() else { panic!("{}", document["answers"]) };
     assert!(causes.iter().any(|row| row["cause"] == "encryption"), "{causes:?}");
     let clues = document["tables"]["evidence"].as_array().unwrap();
     let says = |words: &str| {

@@ -179,8 +179,8 @@ fn a_drive_that_warns_is_a_problem_and_its_zones_are_known() {
         &[("failing", json!(true)), ("warnings", json!("its reliability is degraded"))],
     );
     output.all_are("zones", &name, &[("model", json!("host-managed")), ("zone_bytes", json!(4 << 20))]);
-    assert_eq!(output.0["verdicts"][0]["evidence"][0], format!("{name}: its reliability is degraded."));
-    assert!(guest.text("sheet").starts_with(&format!("A drive says that it is failing\n  • {name}: ")));
+    assert_eq!(output.0["answers"][0]["evidence"][0], format!("{name}: its reliability is degraded."));
+    assert!(guest.text("sheet").starts_with(&format!("{name} reports that it is failing.\n  • {name}: ")));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn usb_is_reported_by_its_driver_and_its_bridge_is_left_in_peace() {
         );
         assert!(output.unknown("health", name, "failing").contains("bridge"));
         // Neither says whether it turns; that the kernel then takes it for a disk is no knowledge.
-        assert!(output.unknown("stack", name, "rotates").contains("does not say"));
+        assert!(output.unknown("stack", name, "rotates").contains("does not report"));
         assert!(output.row("identity", name, "rotation_rpm")["value"].is_null());
         assert_eq!(
             output.row("log", name, "lines")["value"],
@@ -312,7 +312,7 @@ fn a_bad_sector_behind_a_raid_controller_stands_in_the_log() {
         &[("log_io_errors", json!(1)), ("log_timeouts", json!(0)), ("log_resets", json!(0))],
     );
     let failing = output.unknown("health", &name, "failing");
-    let words = ["smartctl could not ask it", "smartctl does not say"];
+    let words = ["smartctl could not read it", "smartctl does not say"];
     assert!(words.iter().any(|words| failing.contains(words)), "its program was asked: {failing}");
     let lines = output.value("log", &name, "lines").as_str().unwrap();
     assert!(lines.contains(&format!("I/O error, dev {name}, sector {BAD_SECTOR}")), "{lines}");
@@ -358,7 +358,7 @@ fn a_folder_is_followed_down_to_its_drive() {
         &part,
         &[("start_bytes", json!(63 * 512)), ("alignment_offset_bytes", json!(512))],
     );
-    assert_eq!(plain.remarks(&part), ["It starts 512 bytes off the drive's own blocks (alignment_offset)."]);
+    assert_eq!(plain.remarks(&part), ["starts 512 B off the drive's physical blocks (alignment_offset)"]);
     let aligned = CommandRun::of(guest, "spinning", 0);
     aligned.all_are("stack", &format!("{}1", guest.disk("spinning")), &[("start_bytes", json!(1 << 20))]);
     assert!(aligned.remarks(&format!("{}1", guest.disk("spinning"))).is_empty());
@@ -419,9 +419,7 @@ fn encryption_on_a_volume_is_seen_layer_by_layer_and_blocks_trim() {
     output.all_are("file_system", "/mnt/locked", &[("immediate", json!(true))]);
     assert_eq!(
         output.remarks("dm-1"),
-        [
-            "TRIM gets no further than this encryption (dm-crypt), so that no drive below is told what is free."
-        ]
+        ["this encryption (dm-crypt) blocks TRIM, so no drive below it receives any"]
     );
     assert!(guest.files_hold_no(&"a".repeat(32)), "no key leaves the guest");
 }
@@ -453,9 +451,10 @@ fn who_may_ask_nothing_learns_why() {
         49.85,
         "by the driver, which takes no rights"
     );
-    let verdict = output.0["verdicts"].as_array().unwrap().last().unwrap();
-    assert_eq!(verdict["standing"], "undecided");
-    assert_eq!(verdict["caveats"][0], "No drive told its health: asking for it takes root.");
+    let health = output.0["answers"].as_array().unwrap().last().unwrap();
+    assert_eq!((&health["id"], &health["standing"]), (&json!("health"), &json!("unknown")));
+    assert_eq!(health["answer"], "not reported (asking for it takes root)");
+    assert_eq!(health["actions"][0]["id"], "ask_as_root");
     let locked = CommandRun::of(guest, "nobody-locked", 0);
     assert!(locked.unknown("stack", "dm-1", "options").contains("takes root"));
 }

@@ -121,10 +121,10 @@ fn a_drive_that_carries_anything_is_refused() {
     refused(guest, "volume-group", &mounted);
     refused(guest, "encrypted", &mounted);
     refused(guest, "mapping-mounted", &["is mounted at /mnt/locked", "unmount it"]);
-    refused(guest, "array", &["carries md_pair", "take that down"]);
+    refused(guest, "array", &["carries md_pair", "stop that"]);
     refused(guest, "controller", &["a character device", "give a block device"]);
     refused(guest, "format-mounted", &["is mounted at /mnt/discards"]);
-    refused(guest, "format-sata", &["no namespace of an NVMe drive", "discard it instead"]);
+    refused(guest, "format-sata", &["only an NVMe namespace", "discard it instead"]);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_namespace_is_formatted_as_it_was() {
     assert_eq!(format["as_before"], true, "{format}");
     assert!(format["plan"].as_str().unwrap().contains("namespace 2, erase of user data"), "{format}");
     assert!(format["read_back"]["blank"].as_u64().unwrap() >= SAMPLES / 8, "{format}");
-    refused(guest, "format-key", &["can not erase by its key", "take the erase of user data"]);
+    refused(guest, "format-key", &["cannot erase by its key", "use the erase of user data"]);
 }
 
 #[test]
@@ -199,12 +199,12 @@ fn a_drive_that_has_formatted_itself_is_checked_before_and_after() {
     let code = guest.text("formatted.status").trim().parse().unwrap();
     assert!([0, 10].contains(&code), "{}", guest.text("formatted.errors"));
     let document = guest.document("formatted", code);
-    let verdict = &document["verdicts"][0];
-    assert!(verdict["claim"].as_str().unwrap().starts_with("The drive's own format"), "{document:#}");
-    let because = verdict["evidence"].to_string();
+    let answers = document["answers"].as_array().unwrap();
+    let step = answers.iter().find(|answer| answer["id"] == "step_format");
+    let evidence = step.unwrap_or_else(|| panic!("{document:#}"))["evidence"].to_string();
     assert!(
-        because.contains("places that had held something") && !because.contains("still give"),
-        "{because}"
+        evidence.contains("sampled places that had held data") && !evidence.contains("still return"),
+        "{evidence}"
     );
     assert_eq!(document["tables"]["steps"][0]["bytes"].as_u64(), Some(BYTES), "{document:#}");
     assert!(!document["tables"]["before_and_after"].as_array().unwrap().is_empty(), "{document:#}");

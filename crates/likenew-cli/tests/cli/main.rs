@@ -19,6 +19,7 @@ mod guest_facts;
 mod guest_steps;
 mod hostile;
 mod locks;
+mod messages;
 mod model;
 mod readme;
 mod real;

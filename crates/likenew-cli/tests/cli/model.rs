@@ -37,7 +37,7 @@ fn a_simulated_drive_is_modelled_always_the_same_and_goes_on_to_the_byte() {
     for lines in [1, 40] {
         let kept: usize = text.lines().take(lines).map(|line| line.len() + 1).sum();
         std::fs::write(&file, &text[..kept + 50]).unwrap();
-        std::fs::remove_file(run.join("verdicts.json")).unwrap();
+        std::fs::remove_file(run.join("findings.json")).unwrap();
         let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--json", "-"]);
         assert_eq!(resumed.code(0).stdout(), whole.stdout(), "after {lines} workloads");
     }
@@ -63,7 +63,7 @@ fn what_may_only_be_read_is_read_and_nonsense_is_refused() {
     std::fs::write(sandbox.work().join("file"), vec![1u8; 8 << 20]).unwrap();
     let read = sandbox.run(&["model", "file", "--time", "1s", "--visit", "10ms", "--json", "-"]);
     let document = read.code(0).json();
-    assert!(read.stderr().contains("Only reading"), "{}", read.stderr());
+    assert!(read.stderr().contains("Reads only"), "{}", read.stderr());
     assert_eq!(document["bytes_written"], 0);
     sandbox.run(&["model", "file", "--op", "write"]).code(3);
     sandbox.run(&["model", "sim:tiny-flash", "--longest", "3MiB"]).code(2).says("power of two");

@@ -9,12 +9,14 @@ fn the_readme_tells_the_truth() {
     cases.env("LIKENEW_LOCK_DIR", data.path().join("locks").to_str().unwrap());
     cases.env("XDG_DATA_HOME", data.path().to_str().unwrap()).env("NO_COLOR", "1").env("COLUMNS", "80");
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"));
-    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fio.md"));
-    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md"));
-    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.md"));
-    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watch.md"));
-    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/apps.md"));
-    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model.md"));
-    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/check.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/fio.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/trace.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/record.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/watch.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/apps.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/model.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/check.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tutorial/first-afternoon.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/is-this-stick-fake.md"));
     cases.run();
 }

@@ -44,10 +44,10 @@ fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
     let (device, id) = (attached.device().to_owned(), sandbox.work().join("drive"));
     let id = id.to_str().unwrap();
     let asked = ["recondition", &device, "--step", "refresh", "--rest", "1s"];
-    sandbox.run(&asked).code(3).says("Nothing of it is lost").says("--consent");
+    sandbox.run(&asked).code(3).says("Nothing is lost").says("--consent");
     sandbox.run(&[&asked[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
     let nowhere = ["--consent", id, "--journal", "/dev/shm/likenew-test.journal"];
-    sandbox.run(&[&asked[..], &nowhere].concat()).code(3).says("lies in memory");
+    sandbox.run(&[&asked[..], &nowhere].concat()).code(3).says("is in memory");
     assert!(!Path::new("/dev/shm/likenew-test.journal").exists());
     assert!(fs::read(&store).unwrap() == content, "nothing was written so far");
 
@@ -69,10 +69,10 @@ fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
     assert!((100 << 20..=150 << 20).contains(&number("bytes_written")), "{step}");
     assert!(number("skipped_bytes") >= 4 << 20, "{step}");
     let rows = document["tables"]["before_and_after"].as_array().unwrap();
-    let old = rows.iter().find(|row| row["metric"] == "reads in order of what lies there").unwrap();
+    let old = rows.iter().find(|row| row["metric"] == "sequential read of old data").unwrap();
     assert!(old["ratio_low"].as_f64().unwrap() > 1.5, "{rows:#?}");
     // Whether it holds is not asserted: other load on the machine can make small reads slower.
-    assert!(document["verdicts"][0]["estimate"]["low"].as_f64().unwrap() > 1.5, "{document:#}");
+    assert!(document["answers"][0]["estimate"]["low"].as_f64().unwrap() > 1.5, "{document:#}");
     drop(attached);
     let counters = serving.end();
     assert!(fs::read(&store).unwrap() == content, "not a byte is another one");
@@ -146,7 +146,7 @@ fn what_no_partition_covers_is_given_up_below_a_folder_and_partitions_stay() {
     ];
     sandbox.run(&asked).code(3).says("398 MiB of").says("No partition is touched").says("--consent");
     sandbox.run(&[&asked[..], &["--consent", "another"]].concat()).code(3).says("is not its backing file");
-    sandbox.run(&["recondition", &device.0, "--step", "discard-unused"]).code(3).says("give a folder");
+    sandbox.run(&["recondition", &device.0, "--step", "discard-unused"]).code(3).says("Give a folder");
     let document = sandbox.run(&[&asked[..], &["--consent", id, "--json", "-"]].concat()).json();
     let step = &document["tables"]["steps"][0];
     assert_eq!((&step["step"], &step["bytes_written"]), (&"discard-unused".into(), &0.into()), "{step}");

@@ -49,7 +49,7 @@ fn three_drives_of_the_catalogue_are_put_in_order() {
     let replay = [&["replay"][..], &drives, &["--trace", "day.csv"]].concat();
     let ran = sandbox.run(&[&replay[..], &["--json", "all.json"]].concat());
     let shown = ran.code(0).stdout();
-    let ranking = shown.split("Ranking, least waiting first:").nth(1).expect("there is a ranking");
+    let ranking = shown.split("Ranking, shortest waits first:").nth(1).expect("there is a ranking");
     let place = |name: &str| ranking.find(name).unwrap_or_else(|| panic!("no {name} in {ranking}"));
     assert!(place("tlc-nvme") < place("intel-x25") && place("intel-x25") < place("wd6400"), "{ranking}");
     let all: Value =
@@ -73,11 +73,10 @@ fn three_drives_of_the_catalogue_are_put_in_order() {
             day["busy_ns"].as_u64().unwrap() <= sum("busy_ns"),
             "together no longer than one after the other"
         );
-        assert_eq!(
-            document["verdicts"][0]["standing"],
-            if drive == drives[0] { "fails" } else { "holds" },
-            "{drive}"
-        );
+        let answer = &document["answers"][0];
+        assert_eq!((&answer["id"], &answer["standing"]), (&"waiting_time".into(), &"info".into()));
+        let is_less = answer["answer"].as_str().unwrap().contains("less than recorded");
+        assert_eq!(is_less, drive != drives[0], "{drive}: {answer}");
     }
     let runs = sandbox.runs();
     let paths: Vec<&str> = runs.iter().map(|run| run.to_str().unwrap()).collect();
@@ -121,11 +120,11 @@ fn what_is_wrong_with_a_recording_is_found_before_anything_is_measured() {
         .code(2)
         .says("'--speed <SPEED>': it takes a number from 0.001");
     sandbox.run(&[&replay[..], &["--mode", "soon"]].concat()).code(2).says("dependent, timed or fast");
-    sandbox.run(&[&replay[..], &["--export", "fio"]].concat()).code(2).says("can not be said in fio");
+    sandbox.run(&[&replay[..], &["--export", "fio"]].concat()).code(2).says("cannot be expressed in fio");
     let plan = sandbox.run(&[&replay[..], &["--plan"]].concat()).code(0).stdout();
     assert!(plan.contains("digest = \"xxh3-64:"), "{plan}");
     std::fs::write(sandbox.work().join("plan.toml"), plan).unwrap();
-    sandbox.run(&["run", "plan.toml"]).code(0).says("faster");
+    sandbox.run(&["run", "plan.toml"]).code(0).says("Programs would wait");
 }
 
 #[test]
@@ -140,7 +139,7 @@ fn a_file_is_only_read_and_a_folder_keeps_what_is_in_it() {
         (&read["bytes_written"], &read["tables"]["summary"][0]["ios"]),
         (&Value::from(0), &Value::from(128))
     );
-    assert!(read["verdicts"][0]["caveats"].to_string().contains("only reads were replayed"));
+    assert!(read["answers"][0]["caveats"].to_string().contains("Only reads were replayed"));
     assert!(std::fs::read(&disk).unwrap().iter().all(|byte| *byte == 7));
     std::fs::create_dir(sandbox.work().join("folder")).unwrap();
     std::fs::write(sandbox.work().join("folder/photo.raw"), "the only copy").unwrap();
@@ -194,9 +193,9 @@ fn a_killed_replay_goes_on_with_its_recording_and_with_no_other() {
     let path = run.to_str().unwrap();
     let resume = ["resume", path, "--yes", "--reserve", "64MiB", "--json", "-"];
     std::fs::write(sandbox.work().join("day.csv"), recording(3000, 20, 11)).unwrap();
-    sandbox.run(&resume).code(2).says("not the recording that was looked at");
+    sandbox.run(&resume).code(2).says("is not the trace this run began with");
     std::fs::remove_file(sandbox.work().join("day.csv")).unwrap();
-    sandbox.run(&resume).code(2).says("can not be read");
+    sandbox.run(&resume).code(2).says("cannot be read");
     std::fs::write(sandbox.work().join("day.csv"), text).unwrap();
     let resumed = sandbox.run(&resume);
     resumed.code(0).says("Going on after");
@@ -215,7 +214,7 @@ fn a_simulated_replay_that_was_cut_off_comes_out_as_if_it_was_not() {
     for kept in [0, 1, 3] {
         let kept: usize = lines.lines().take(kept).map(|line| line.len() + 1).sum();
         std::fs::write(&file, &lines[..kept + 100]).unwrap();
-        std::fs::remove_file(runs[0].join("verdicts.json")).unwrap();
+        std::fs::remove_file(runs[0].join("findings.json")).unwrap();
         let resumed = sandbox.run(&["resume", runs[0].to_str().unwrap(), "--json", "-"]);
         assert_eq!(resumed.code(0).stdout(), whole);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), lines);

@@ -23,7 +23,7 @@ fn cut(run: &Path, lines: usize) -> String {
     let whole = fs::read_to_string(&file).unwrap();
     let kept: usize = whole.lines().take(lines).map(|line| line.len() + 1).sum();
     fs::write(&file, &whole[..kept + 100]).unwrap();
-    fs::remove_file(run.join("verdicts.json")).unwrap();
+    fs::remove_file(run.join("findings.json")).unwrap();
     whole
 }
 
@@ -42,7 +42,7 @@ fn a_simulated_drive_goes_on_to_the_byte() {
         assert_eq!(resumed.stdout(), report, "after {lines} files");
         assert_eq!(fs::read_to_string(run.join("segments.jsonl")).unwrap(), whole);
     }
-    resume(&sandbox, &run).code(2).says("had come to its end");
+    resume(&sandbox, &run).code(2).says("is complete, so there is nothing to resume");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn another_drive_than_the_one_measured_is_refused() {
     let changed = text.replacen("\"latency_ns_sum\":", "\"latency_ns_sum\":1", 1);
     assert_ne!(text, changed);
     fs::write(run.join("segments.jsonl"), &changed).unwrap();
-    resume(&sandbox, &run).code(3).says("did not come out as it was recorded");
+    resume(&sandbox, &run).code(3).says("did not come out as recorded");
     let plan = fs::read_to_string(run.join("plan.toml")).unwrap();
     fs::write(run.join("plan.toml"), plan.replace("sim:tiny-flash?state=used", "sim:usb-stick-16gb"))
         .unwrap();
@@ -96,9 +96,7 @@ fn a_killed_fill_of_a_folder_goes_on_and_leaves_nothing() {
     resumed.says("An earlier run has left").says("Going on after");
     let report = resumed.json();
     assert_eq!(report["tables"]["files"].as_array().unwrap().len(), 400);
-    assert!(
-        report["target"]["caveats"].to_string().contains("was interrupted and gone on with later (1 times)")
-    );
+    assert!(report["target"]["caveats"].to_string().contains("was interrupted and resumed once"));
     assert_eq!(report["bytes_written"], 400 << 20);
     let after = fs::read_to_string(run.join("segments.jsonl")).unwrap();
     assert!(after.starts_with(&kept.concat()), "what was measured before stays as it was");

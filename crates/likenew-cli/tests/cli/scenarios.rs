@@ -1,6 +1,7 @@
-//! Known truths: each file in `scenarios/` is a simulated drive, a plan, and the verdict that must come out.
+//! Known truths: each file in `scenarios/` is a simulated drive, a plan, and the answers that must come out.
 
-use crate::support::Sandbox;
+use crate::messages::{matches_file, screens};
+use crate::support::{CommandOutput, Sandbox};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -16,7 +17,7 @@ struct Scenario {
     trace: Option<OwnTrace>,
     /// The plan, as `likenew run` takes it.
     plan: toml::Table,
-    /// Verdicts that must come out.
+    /// Answers that must come out.
     expect: Vec<Expect>,
 }
 
@@ -53,31 +54,34 @@ impl OwnDrive {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expect {
-    /// Words of the claim.
-    claim: String,
+    /// Id of the answer.
+    id: String,
+    /// `good`, `problem`, `unknown` or `info`.
     standing: String,
+    /// Words of the answer.
+    says: Option<String>,
 }
 
 /// Tests that run side by side, each with every fourth scenario.
 const SHARES: usize = 4;
 
 #[test]
-fn the_verdicts_that_must_come_out_come_out_of_the_first_share() {
+fn the_answers_of_known_drives_come_out_of_the_first_share() {
     run_share(0);
 }
 
 #[test]
-fn the_verdicts_that_must_come_out_come_out_of_the_second_share() {
+fn the_answers_of_known_drives_come_out_of_the_second_share() {
     run_share(1);
 }
 
 #[test]
-fn the_verdicts_that_must_come_out_come_out_of_the_third_share() {
+fn the_answers_of_known_drives_come_out_of_the_third_share() {
     run_share(2);
 }
 
 #[test]
-fn the_verdicts_that_must_come_out_come_out_of_the_fourth_share() {
+fn the_answers_of_known_drives_come_out_of_the_fourth_share() {
     run_share(3);
 }
 
@@ -101,17 +105,28 @@ fn run(sandbox: &Sandbox, name: &str, scenario: &Scenario) {
     if let Some(OwnTrace { file, text }) = &scenario.trace {
         std::fs::write(sandbox.work().join(file), text).unwrap();
     }
-    let ran = sandbox.run(&["run", name, "--no-archive", "--json", "-"]);
-    let verdicts = ran.json()["verdicts"].as_array().unwrap().clone();
-    for Expect { claim, standing } in &scenario.expect {
-        let found = verdicts.iter().any(|verdict| {
-            verdict["claim"].as_str().unwrap().contains(claim) && verdict["standing"] == standing.as_str()
+    let json = sandbox.work().join("report.json");
+    let arguments = ["run", name, "--json", "report.json"];
+    let ran = CommandOutput::of(sandbox.command(&arguments).env("COLUMNS", "100"));
+    let text =
+        std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{name}: {error}: {}", ran.stderr()));
+    std::fs::remove_file(json).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let answers = document["answers"].as_array().unwrap().clone();
+    for Expect { id, standing, says } in &scenario.expect {
+        let found = answers.iter().any(|answer| {
+            let text = answer["answer"].as_str().unwrap();
+            answer["id"] == id.as_str()
+                && answer["standing"] == standing.as_str()
+                && says.as_deref().is_none_or(|says| text.contains(says))
         });
         assert!(
             found,
-            "{name} ({}): \"{claim}\" does not stand as {standing} in {verdicts:#?}",
+            "{name} ({}): \"{id}\" is not {standing} with {says:?} in {answers:#?}",
             scenario.about
         );
     }
     ran.code(scenario.exit);
+    let file = format!("scenarios/{}", name.replace(".toml", ".txt"));
+    matches_file(&file, &format!("{}\n\n{}", scenario.about, screens(sandbox, name, &ran.stdout())));
 }

@@ -120,7 +120,7 @@ fn what_nbdcopy_writes_is_what_it_reads_and_a_store_keeps_it() {
     assert!(after.message().contains("did not end cleanly"), "{}", after.message());
     after.end();
     // Another drive, or somebody's file, is not written.
-    sandbox.run(&["sim", "serve", "wd6400aaks", "--store", store_name]).code(2).says("holds the bytes of");
+    sandbox.run(&["sim", "serve", "wd6400aaks", "--store", store_name]).code(2).says("holds the data of");
     fs::write(&image, "mine").unwrap();
     sandbox.run(&["sim", "serve", "tiny-flash", "--store", "image"]).code(3).says("nothing was changed");
     assert_eq!(fs::read(&image).unwrap(), b"mine");
@@ -252,7 +252,7 @@ fn a_real_file_system_lives_on_it_and_its_trim_reaches_the_model() {
 fn what_makes_no_sense_is_refused_before_anything_is_made() {
     let sandbox = Sandbox::new();
     for (arguments, code, words) in [
-        (&["no-such-drive"][..], 2, "there is no drive"),
+        (&["no-such-drive"][..], 2, "unknown drive"),
         (&["tiny-flash", "--speed", "0"], 2, "0.001 to 1000"),
         (&["tiny-flash", "--listen", "here"], 2, "it takes a port"),
         (&["tiny-flash", "--store", "a", "--memory", "1G"], 2, "cannot be used with"),

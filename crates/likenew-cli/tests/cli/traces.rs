@@ -16,7 +16,7 @@ fn sandbox() -> Sandbox {
 fn a_trace_is_surveyed_and_stays_the_same_in_our_own_form() {
     let sandbox = sandbox();
     let shown = sandbox.run(&["import", "trace", "web_0.csv"]);
-    shown.code(0).says("web_0.csv: 3 I/Os in 1.00 ms (msr, volume web_0)").says("33 % go on");
+    shown.code(0).says("web_0.csv: 3 I/Os in 1.00 ms (msr, volume web_0)").says("33% sequential");
     let first =
         sandbox.run(&["import", "trace", "web_0.csv", "--to", "web.csv.zst", "--json", "-"]).code(0).json();
     assert_eq!((&first["format"], &first["volume"]), (&"msr".into(), &"web_0".into()));
@@ -57,7 +57,10 @@ fn nothing_is_overwritten_and_nothing_half_made_is_left() {
     assert_eq!(std::fs::read_to_string(file("mine.csv")).unwrap(), "mine");
     assert_eq!(std::fs::read_to_string(file("web_0.csv")).unwrap(), MSR);
     let before = names(&sandbox.work());
-    sandbox.run(&["import", "trace", "web_0.csv", "--to", "out.txt"]).code(2).says("end it with .csv");
+    sandbox
+        .run(&["import", "trace", "web_0.csv", "--to", "out.txt"])
+        .code(2)
+        .says("unknown ending; use .csv");
     std::fs::write(file("torn.csv"), format!("{MSR}128166372003071629,web,0,Re")).unwrap();
     let torn = sandbox.run(&["import", "trace", "torn.csv", "--to", "out.csv"]);
     torn.code(2).says("torn.csv, line 4, column 26: expected Read or Write, found \"Re\"");

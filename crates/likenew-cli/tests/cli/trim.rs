@@ -137,10 +137,12 @@ fn system(program: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn standing<'a>(document: &'a Value, claim: &str) -> Option<&'a str> {
-    let verdicts = document["verdicts"].as_array().unwrap();
-    let found = verdicts.iter().find(|verdict| verdict["claim"].as_str().unwrap().contains(claim));
-    found.map(|verdict| verdict["standing"].as_str().unwrap())
+fn answer<'a>(document: &'a Value, id: &str) -> Option<&'a Value> {
+    document["answers"].as_array().unwrap().iter().find(|answer| answer["id"] == id)
+}
+
+fn standing<'a>(document: &'a Value, id: &str) -> Option<&'a str> {
+    answer(document, id).map(|answer| answer["standing"].as_str().unwrap())
 }
 
 fn step<'a>(document: &'a Value, name: &str) -> &'a Value {
@@ -148,7 +150,7 @@ fn step<'a>(document: &'a Value, name: &str) -> &'a Value {
     steps.iter().find(|row| row["step"] == name).unwrap_or_else(|| panic!("no step {name} in {steps:#?}"))
 }
 
-/// Whether a rung's answer or evidence says this.
+/// Whether a step's answer or evidence says this.
 #[track_caller]
 fn says(document: &Value, name: &str, words: &str) {
     let row = step(document, name).to_string();
@@ -162,8 +164,8 @@ fn a_file_system_that_is_asked_to_trims_what_was_ours_and_nothing_else() {
         let Some(mounted) = Mounted::new(&sandbox, kind, "rw", &Below::Image) else { return };
         let ran = mounted.trim(&sandbox, &[]);
         let document = ran.code(0).json();
-        assert_eq!(standing(&document, "TRIM reaches the flash"), Some("holds"), "{kind}: {document:#}");
-        says(&document, "sending", "asked to for this range");
+        assert_eq!(standing(&document, "trim"), Some("good"), "{kind}: {document:#}");
+        says(&document, "sending", "asked for this range");
         says(
             &document,
             "read back",
@@ -171,7 +173,7 @@ fn a_file_system_that_is_asked_to_trims_what_was_ours_and_nothing_else() {
         );
         assert_eq!(step(&document, "read back")["decisive"], true);
         says(&document, "accounting", "the file below");
-        assert!(document["verdicts"].to_string().contains("mounted without discard"), "{document:#}");
+        assert!(document["answers"].to_string().contains("mounted without discard"), "{document:#}");
         assert_eq!(document["bytes_written"], 8 << 20);
         let left: Vec<String> =
             names(&mounted.point).into_iter().filter(|name| name != "lost+found").collect();
@@ -187,8 +189,8 @@ fn a_mount_with_discard_is_waited_for() {
         let sandbox = Sandbox::new();
         let Some(mounted) = Mounted::new(&sandbox, kind, "discard", &Below::Image) else { return };
         let document = mounted.trim(&sandbox, &[]).code(0).json();
-        assert_eq!(standing(&document, "TRIM reaches the flash"), Some("holds"), "{kind}: {document:#}");
-        says(&document, "sending", "which does so by itself");
+        assert_eq!(standing(&document, "trim"), Some("good"), "{kind}: {document:#}");
+        says(&document, "sending", "by the file system itself");
         says(&document, "read back", "after: 4 MiB zeros");
     }
 }
@@ -203,10 +205,10 @@ fn what_trim_is_worth_is_measured_in_a_folder_and_its_run_is_judged_again() {
     let document = ran.code(0).json();
     assert_eq!(document["tables"]["worth_passes"].as_array().unwrap().len(), 4, "{document:#}");
     assert_eq!(document["tables"]["worth"][0]["freed_bytes"], 16 << 20);
-    assert!(standing(&document, "TRIM makes random writes faster").is_some());
+    assert!(standing(&document, "effect").is_some());
     let run = sandbox.runs().pop().unwrap();
     let observations = fs::read_to_string(run.join("observations.jsonl")).unwrap();
-    assert_eq!(observations.lines().count(), 5, "four looks and one release");
+    assert_eq!(observations.lines().count(), 5, "four probes and one release");
     assert!(observations.contains("\"means\":\"fitrim\""), "{observations}");
     drop(mounted);
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]);
@@ -218,11 +220,11 @@ fn without_raw_reads_the_counters_have_to_do() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
     let document = mounted.trim(&sandbox, &["--no-raw"]).code(0).json();
-    says(&document, "read back", "left out, as asked");
+    says(&document, "read back", "switched off (--no-raw)");
     says(&document, "sending", "accepted");
     // Of a loop device, the blocks of its file tell all the same.
     assert_eq!(step(&document, "accounting")["answer"], "yes");
-    assert_eq!(standing(&document, "TRIM reaches the flash"), Some("holds"));
+    assert_eq!(standing(&document, "trim"), Some("good"));
 }
 
 #[test]
@@ -230,7 +232,7 @@ fn what_takes_discards_and_drops_them_stays_silent() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Dropping) else { return };
     let document = mounted.trim(&sandbox, &[]).code(0).json();
-    assert_eq!(standing(&document, "TRIM reaches the flash"), Some("undecided"), "{document:#}");
+    assert_eq!(standing(&document, "trim"), Some("unknown"), "{document:#}");
     says(&document, "capability", "yes");
     says(&document, "sending", "accepted");
     says(&document, "read back", "after the wait: 4 MiB as written");
@@ -244,9 +246,10 @@ fn what_can_not_punch_holes_is_found_out_by_trying() {
     let name = mounted.device.trim_start_matches("/dev/").to_owned();
     // The loop device learns by the first TRIM that its file can not be punched, and the file system calls it done.
     let document = mounted.trim(&sandbox, &[]).code(10).json();
-    assert_eq!(standing(&document, "TRIM reaches the flash"), Some("fails"), "{document:#}");
-    assert_eq!(standing(&document, &format!("TRIM ends at {name} (loop device)")), Some("holds"));
-    assert!(document["verdicts"].to_string().contains("punch holes"));
+    assert_eq!(standing(&document, "trim"), Some("problem"), "{document:#}");
+    let trim = answer(&document, "trim").unwrap();
+    assert_eq!(trim["answer"], format!("stops at {name} (loop device)"));
+    assert!(trim["actions"].to_string().contains("punch holes"), "{trim:#}");
     says(&document, "capability", "queue/discard_max_bytes = 0");
 }
 
@@ -255,7 +258,7 @@ fn btrfs_and_memory_are_refused_with_what_to_do_instead() {
     let sandbox = Sandbox::new();
     if let Some(mounted) = Mounted::new(&sandbox, "btrfs", "rw", &Below::Image) {
         let document = mounted.trim(&sandbox, &[]).code(0).json();
-        assert_eq!(standing(&document, "TRIM reaches the flash"), Some("undecided"));
+        assert_eq!(standing(&document, "trim"), Some("unknown"));
         says(&document, "read back", "make an ext4 or xfs");
     }
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return };
@@ -273,7 +276,7 @@ fn a_device_is_only_inspected() {
     let document = sandbox.run(&["trim", &mounted.device, "--json", "-"]).code(0).json();
     assert_eq!(document["bytes_written"], 0);
     says(&document, "capability", "queue/discard_max_bytes");
-    assert!(document["verdicts"].to_string().contains("give a folder on it"));
+    assert!(document["answers"].to_string().contains("give it a folder on it"));
 }
 
 const SIMULATED: [&str; 12] = [
@@ -300,7 +303,7 @@ fn a_simulated_drive_goes_on_to_the_byte_wherever_it_was_cut() {
     let files = ["segments.jsonl", "observations.jsonl"].map(|name| run.join(name));
     let texts = files.clone().map(|file| fs::read_to_string(file).unwrap());
     let count = |text: &str| text.lines().count();
-    // Before the first step, among the looks, in the middle, and before the last look of all.
+    // Before the first step, among the probes, in the middle, and before the last probe of all.
     let cuts = [(0, 0), (0, 2), (3, 4), (4, count(&texts[1]))];
     for (segments, observations) in cuts {
         for ((file, text), lines) in files.iter().zip(&texts).zip([segments, observations]) {
@@ -310,7 +313,7 @@ fn a_simulated_drive_goes_on_to_the_byte_wherever_it_was_cut() {
         }
         let resumed = sandbox.run(&["resume", run.to_str().unwrap(), "--json", "-"]);
         resumed.code(0).says("Going on after");
-        assert_eq!(resumed.stdout(), report, "after {segments} workloads and {observations} looks");
+        assert_eq!(resumed.stdout(), report, "after {segments} workloads and {observations} probes");
         for (file, text) in files.iter().zip(&texts) {
             assert_eq!(&fs::read_to_string(file).unwrap(), text);
         }
@@ -330,7 +333,7 @@ fn a_probe_with_another_result_is_another_drive() {
     let changed = observations.replacen("\"zero_bytes\":1048576", "\"zero_bytes\":1044480", 1);
     assert_ne!(observations, changed);
     fs::write(run.join("observations.jsonl"), changed).unwrap();
-    sandbox.run(&["resume", run.to_str().unwrap()]).code(3).says("did not come out as it was recorded");
+    sandbox.run(&["resume", run.to_str().unwrap()]).code(3).says("did not come out as recorded");
 }
 
 #[test]
@@ -339,6 +342,6 @@ fn a_plan_is_only_printed_when_that_is_asked() {
     let ran = sandbox.run(&["trim", "sim:tiny-flash", "--no-worth", "--no-raw", "--plan"]);
     ran.code(0).says("procedure = \"trim\"").says("raw = false").says("worth = false");
     assert!(sandbox.runs().is_empty());
-    sandbox.run(&["trim", "sim:tiny-flash", "--size", "5k"]).code(2).says("1MiB..64GiB");
+    sandbox.run(&["trim", "sim:tiny-flash", "--size", "5k"]).code(2).says("from 1MiB to 64GiB");
     sandbox.run(&["trim", "sim:tiny-flash", "--space", "2GiB"]).code(2).says("does not fit");
 }

@@ -34,12 +34,12 @@ fn a_counterfeit_stick_is_found_by_a_few_hundred_blocks() {
     sandbox
         .run(&["verify", "sim:fake-stick-512gb"])
         .code(10)
-        .says("addresses go round at 14.8 GiB")
-        .says("--full");
+        .says("it holds 14.8 GiB, not the 477 GiB it claims")
+        .says("likenew verify sim:fake-stick-512gb --full");
     // A run folder says the same without the drive.
     let run = sandbox.runs().remove(0);
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]);
-    assert_eq!(judged.json()["verdicts"], report["verdicts"]);
+    assert_eq!(judged.json()["answers"], report["answers"]);
 }
 
 #[test]
@@ -60,7 +60,10 @@ fn a_simulated_run_repeats_itself_and_goes_on_to_the_byte() {
         assert_eq!(resumed.stdout(), whole.stdout(), "after {lines} workloads");
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }
-    sandbox.run(&["verify", "sim:tiny-flash", "--read-only", "--seed", "1"]).code(2).says("nothing is left");
+    sandbox
+        .run(&["verify", "sim:tiny-flash", "--read-only", "--seed", "1"])
+        .code(2)
+        .says("a simulated drive starts anew");
     sandbox.run(&["verify", "sim:tiny-flash", "--read-only"]).code(2).says("--seed");
     sandbox.run(&["verify", "sim:tiny-flash", "--quick", "--span", "8MiB"]).code(2).says("too little");
     sandbox.run(&["verify", "nop:", "--span", "64MiB"]).code(2).says("keeps nothing");
@@ -76,27 +79,22 @@ fn a_folder_is_verified_and_left_as_it_was_and_f3_says_so_too() {
     let verify =
         |more: &[&str]| sandbox.run(&[&["verify", folder, "--json", "-"], &SMALL[..], more].concat());
     let report = verify(&["--cache", "16MiB", "--passes", "2"]).code(0).json();
-    let standing = |report: &Value, words: &str| {
-        let verdicts = report["verdicts"].as_array().unwrap();
-        let found =
-            verdicts.iter().find(|verdict| verdict["claim"].as_str().unwrap().contains(words)).unwrap();
-        found["standing"].as_str().unwrap().to_owned()
+    let standing = |report: &Value, id: &str| {
+        let answers = report["answers"].as_array().unwrap();
+        answers.iter().find(|answer| answer["id"] == id).unwrap()["standing"].as_str().unwrap().to_owned()
     };
-    assert_eq!(standing(&report, "The free space that was filled holds the 32 MiB it says"), "holds");
-    assert_eq!(standing(&report, "What was written is what was read"), "holds");
+    assert_eq!(standing(&report, "capacity"), "good");
+    assert_eq!(standing(&report, "integrity"), "good");
+    assert!(report["summary"].as_str().unwrap().contains("all 32 MiB"), "{report:#}");
     assert_eq!(report["bytes_written"], 64 << 20);
     let keys: Vec<u64> =
         (0..2).map(|_| verify(&[]).code(0).json()["plan"]["seed"].as_u64().unwrap()).collect();
     assert_ne!(keys[0], keys[1], "each run has a key of its own");
     let report = verify(&["--seed", "7"]).code(0).json();
     assert_eq!(report["plan"]["seed"], 7);
-    assert_eq!(
-        standing(&report, "What was written is what was read"),
-        "undecided",
-        "memory may have answered"
-    );
+    assert_eq!(standing(&report, "integrity"), "unknown", "memory may have answered");
     assert_eq!(names(folder.as_ref()), ["lost+found"]);
-    verify(&["--read-only", "--seed", "7"]).code(2).says("are removed at its end");
+    verify(&["--read-only", "--seed", "7"]).code(2).says("temporary files in a folder are deleted");
     verify(&["--quick"]).code(2).says("leave it out");
     if Path::new("/usr/bin/f3write").exists() {
         system("f3write", &["--end-at=1", folder]);
@@ -283,8 +281,12 @@ fn a_folder_on_a_fake_drive_is_counted_as_f3_counts_it() {
         assert_eq!(count("read_back_bytes"), 160 << 20);
         assert_eq!(count("intact_bytes") + count("damaged_bytes"), 160 << 20);
         assert_eq!(capacity(&report, "wraps_at_bytes"), 64 << 20, "{report:#}");
-        let first = report["verdicts"][0]["claim"].as_str().unwrap();
-        assert!(first.contains("of the 160 MiB that were written read back right"), "{first}");
+        let answers = report["answers"].as_array().unwrap();
+        let integrity = answers.iter().find(|answer| answer["id"] == "integrity").unwrap();
+        assert!(
+            integrity["answer"].as_str().unwrap().contains("of the 160 MiB written read back as written"),
+            "{integrity}"
+        );
         count("intact_bytes")
     };
     let other = Sandbox::new();

@@ -101,7 +101,8 @@ fn what_is_counted_is_what_was_done() {
     assert_about(sums.bytes[2], LOOP_BYTES);
     assert!(sums.busy_percent_max > 0.0 && sums.busy_percent_max <= 100.0, "{sums:?}");
 
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watch.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/watch.md"))
+        .unwrap();
     let unexplained: Vec<&String> = keys.iter().filter(|key| !page.contains(&format!("`{key}`"))).collect();
     assert!(keys.contains("latency_ns_step") && unexplained.is_empty(), "{unexplained:?} of {keys:?}");
 }
@@ -130,9 +131,9 @@ fn one_interval_is_a_table_or_a_line_for_each_drive() {
 #[test]
 fn what_can_not_be_watched_is_refused_in_words() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["watch", "sim:tiny-flash"]).code(2).says("can not be watched");
+    sandbox.run(&["watch", "sim:tiny-flash"]).code(2).says("cannot be watched");
     sandbox.run(&["watch", "no-such-drive"]).code(2).says("there is no drive \"no-such-drive\"");
-    sandbox.run(&["watch", "/proc/self"]).code(2).says("no block device");
+    sandbox.run(&["watch", "/proc/self"]).code(2).says("on no visible block device");
     sandbox.run(&["watch", "--interval", "1ms"]).code(2).says("10ms or more");
     sandbox.run(&["watch", "--archive", "x"]).code(2).says("--log");
 }
@@ -181,7 +182,7 @@ fn a_log_is_a_run_that_is_reported_and_judged() {
     let arguments = ["watch", "--log", &device.0, "--interval", "20ms", "--time", "100ms", "--json", "lines"];
     sandbox.run(&arguments).code(0).says("The log is kept in");
     let [run] = &sandbox.runs()[..] else { panic!("one run") };
-    assert_eq!(names(run), ["live.jsonl", "machine.json", "plan.toml", "segments.jsonl", "verdicts.json"]);
+    assert_eq!(names(run), ["findings.json", "live.jsonl", "machine.json", "plan.toml", "segments.jsonl"]);
     let noted = std::fs::read_to_string(run.join("live.jsonl")).unwrap();
     assert_eq!(noted, std::fs::read_to_string(sandbox.work().join("lines")).unwrap());
 
@@ -197,12 +198,12 @@ fn a_log_is_a_run_that_is_reported_and_judged() {
     assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&report), "{report}");
     sandbox.run(&["report", path]).code(0).says(device.name());
 
-    // What a kill leaves: no verdicts, and half a line.
-    std::fs::remove_file(run.join("verdicts.json")).unwrap();
+    // What a kill leaves: no findings, and half a line.
+    std::fs::remove_file(run.join("findings.json")).unwrap();
     std::fs::write(run.join("live.jsonl"), noted + "{\"time\"").unwrap();
     let judged = sandbox.run(&["judge", path, "--json", "-"]);
     assert_eq!(judged.code(0).says("left out").json()["tables"], report["tables"]);
-    sandbox.run(&["resume", path]).code(2).says("no end to come to");
+    sandbox.run(&["resume", path]).code(2).says("cannot be resumed");
 }
 
 /// A terminal of 80 by 24 of its own, gone afterwards.

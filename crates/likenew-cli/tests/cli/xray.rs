@@ -23,7 +23,8 @@ fn an_xray_repeats_itself_goes_on_to_the_byte_and_is_judged_again() {
     assert_eq!(property(&report, "medium")["word"], "flash");
     let run = sandbox.runs().remove(0);
     let judged = sandbox.run(&["judge", run.to_str().unwrap(), "--json", "-"]).json();
-    assert_eq!((&judged["verdicts"], &judged["tables"]), (&report["verdicts"], &report["tables"]));
+    assert_eq!((&judged["answers"], &judged["tables"]), (&report["answers"], &report["tables"]));
+    assert!(report["overview"]["table"]["rows"].as_array().unwrap().len() <= 18);
     let file = run.join("segments.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     let all = text.lines().count();
@@ -68,6 +69,12 @@ fn what_may_only_be_read_is_only_read() {
         for key in ["over_provisioning_percent", "slc_cache_bytes", "write_buffer_bytes"] {
             assert_eq!(property(&report, key)["state"], "undecided", "{key}");
         }
+        // What writes would decide needs consent, and that has no command to paste.
+        let actions =
+            report["answers"].as_array().unwrap().iter().flat_map(|of| of["actions"].as_array().unwrap());
+        for action in actions.filter(|of| of["id"] == "consent") {
+            assert!(action["command"].is_null() && action["loses"] == "everything", "{action}");
+        }
     }
     assert_eq!(fs::read(&file).unwrap(), vec![7u8; 24 << 20]);
 }
@@ -88,7 +95,7 @@ fn a_folder_is_inspected_and_left_as_it_was() {
 #[test]
 fn what_makes_no_sense_is_named() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["xray", "sim:tiny-flash", "--only", "colour"]).code(2).says("colour").says("medium");
+    sandbox.run(&["xray", "sim:tiny-flash", "--only", "color"]).code(2).says("color").says("medium");
     sandbox.run(&["xray", "sim:tiny-flash", "--span", "1MiB"]).code(2).says("too little");
-    sandbox.run(&["xray", "sim:tiny-flash", "--span", "1TiB"]).code(2).says("more than");
+    sandbox.run(&["xray", "sim:tiny-flash", "--span", "1TiB"]).code(2).says("exceeds");
 }

@@ -1,15 +1,16 @@
-//! Somebody else who uses the drive.
+//! Other I/O on the drive.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use super::{percent, scale_by};
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// Something else uses the drive.
 pub(super) struct BackgroundIo;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "background_io",
-    summary: "something else uses the drive at the same time",
+    title: wording::background_io::TITLE,
+    summary: wording::background_io::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -39,36 +40,26 @@ impl Cause for BackgroundIo {
             "background_io",
             case.measurements.background_share,
             0.05,
-            |share| {
-                format!("while nothing was measured, others kept it busy for {} of the time", percent(share))
-            },
-            Hint::of_machine("count what others do meanwhile").with_command("likenew watch"),
+            wording::background_io::busy,
+            wording::background_io::COUNT_OTHERS,
         );
         log_odds.add_fact(
             "array_busy",
             case.array_is_busy().then_some(true),
-            |_| "the array below it is busy with itself, and asks for that".into(),
-            "",
+            |_| wording::background_io::array_busy(),
+            Hint::NONE,
         );
         log_odds.add_measured(
             "uneven_reads",
             case.measurements.read_scatter,
             0.15,
-            |scatter| format!("reads in order scatter by {} from moment to moment", scale_by(scatter)),
-            "",
+            wording::background_io::uneven_reads,
+            Hint::NONE,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![Fix {
-            description: "see who it is, and measure again without it".into(),
-            command: Some("likenew watch".into()),
-            undo: None,
-            risk: Risk::None,
-            cost: "nothing",
-            check: "likenew check again",
-            action: None,
-        }]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::background_io::find_other_io().command("likenew watch")]
     }
 }

@@ -1,9 +1,11 @@
-//! Commands for cures, with the names of this machine in them, and what undoes them. They are printed for a person, who types them; so whatever was found
-//! out elsewhere stands in them as one word of the shell.
+//! Commands of actions, with the names of this machine in them, and what undoes them. They are printed for a person to
+//! paste, so whatever was found out elsewhere stands in them as one word of the shell.
 
+use likenew_core::answer::Action;
 use likenew_core::facts::{Drive, DriveKind, Fact, Layer, LayerKind};
+pub(crate) use likenew_core::shell::shell_quote;
 
-use crate::Case;
+use crate::{Case, wording};
 
 /// A command and what undoes it.
 pub(super) struct Command {
@@ -19,16 +21,11 @@ impl Command {
     fn final_one(does: String) -> Self {
         Self { does, undoes: None }
     }
-}
 
-/// As one word of the shell, whatever characters are in it.
-pub(crate) fn shell_quote(word: &str) -> String {
-    let is_plain = |of: char| of.is_ascii_alphanumeric() || "/._-:@%+=,".contains(of);
-    // A word that begins with a dash would be taken for a setting.
-    if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {
-        return word.to_owned();
+    /// The action that it does.
+    pub(super) fn add_to(self, action: Action) -> Action {
+        Action { command: Some(self.does), undo: self.undoes, ..action }
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The device of the drive at the bottom, or a word that stands for it.
@@ -130,7 +127,7 @@ pub(super) fn write_cache_on(case: &Case<'_>) -> Command {
 }
 
 /// Forbids the drive, its link and the kernel to let it sleep, as far as each is known to do so.
-pub(super) fn keep_awake_commands(case: &Case<'_>) -> Vec<(&'static str, Command)> {
+pub(super) fn keep_awake_commands(case: &Case<'_>) -> Vec<(Action, Command)> {
     let Some(drive) = case.drive() else { return Vec::new() };
     let (power, mut all) = (&drive.power, Vec::new());
     if let Some(wake) = power.wake_us_max.get().filter(|wake| *wake > 0)
@@ -139,7 +136,7 @@ pub(super) fn keep_awake_commands(case: &Case<'_>) -> Vec<(&'static str, Command
         // The tolerance of one controller; the parameter of the module is for those that are found later.
         let file = format!("/sys/class/nvme/{controller}/power/pm_qos_latency_tolerance_us");
         let command = Command::new(format!("echo 0 > {file}"), format!("echo {wake} > {file}"));
-        all.push(("forbid the drive deep sleep, until the next start", command));
+        all.push((wording::power_saving::no_deep_sleep(), command));
     }
     let set = |fact: &Fact<String>, best: &str, is_slow: fn(&str) -> bool| {
         let (value, file) = (fact.value()?, fact.origin()?);
@@ -152,11 +149,11 @@ pub(super) fn keep_awake_commands(case: &Case<'_>) -> Vec<(&'static str, Command
         })
     };
     let link = set(&power.link_policy, "max_performance", |policy| policy != "max_performance");
-    all.extend(link.map(|command| ("keep its link awake, until the next start", command)));
+    all.extend(link.map(|command| (wording::power_saving::link_awake(), command)));
     let lanes = set(&power.aspm_policy, "performance", |policy| policy.contains("powersave"));
-    all.extend(lanes.map(|command| ("keep all links of PCI Express awake, until the next start", command)));
+    all.extend(lanes.map(|command| (wording::power_saving::pcie_awake(), command)));
     let runtime = set(&power.runtime, "on", |control| control == "auto");
-    all.extend(runtime.map(|command| ("forbid the kernel to suspend it, until the next start", command)));
+    all.extend(runtime.map(|command| (wording::power_saving::no_suspend(), command)));
     all
 }
 
@@ -196,15 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_one_word_of_the_shell() {
-        for plain in ["/dev/sda", "luks-0a1b", "/mnt/a_b.c"] {
-            assert_eq!(shell_quote(plain), plain);
-        }
-        assert_eq!(shell_quote("/media/My Disk"), "'/media/My Disk'");
-        assert_eq!(shell_quote("a';rm -rf /;'"), r"'a'\'';rm -rf /;'\'''");
-        for odd in ["", "$(reboot)", "-x", "a\nb", "*", "ä"] {
-            assert!(shell_quote(odd).starts_with('\'') && shell_quote(odd).ends_with('\''), "{odd}");
-        }
+    fn a_name_of_the_kernel_is_a_path_in_dev() {
         assert_eq!(node("cciss!c0d0"), "/dev/cciss/c0d0");
     }
 }

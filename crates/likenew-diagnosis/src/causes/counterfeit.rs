@@ -1,6 +1,9 @@
-//! A drive that holds less than it says.
+//! A drive that loses or changes data, such as one with less capacity than it claims.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Kind, LogOdds, Risk, Symptom};
+use likenew_core::answer::{Action, Loss};
+use likenew_core::drive;
+
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Symptom, wording};
 
 use super::shell_quote;
 
@@ -9,7 +12,8 @@ pub(super) struct Counterfeit;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "counterfeit",
-    summary: "it does not hold what it says: what is written is lost or comes back changed",
+    title: wording::counterfeit::TITLE,
+    summary: wording::counterfeit::SUMMARY,
     kind: Kind::Drive,
     endangers: true,
     explains: &[Symptom::WrongData, Symptom::Errors],
@@ -27,38 +31,20 @@ impl Cause for Counterfeit {
         log_odds.add_fact(
             "wrong_data",
             Some(wrong > 0),
-            |is| {
-                if is {
-                    format!("{wrong} sectors came back otherwise than they were written")
-                } else {
-                    "everything came back as it was written".into()
-                }
-            },
-            "",
+            |_| wording::counterfeit::wrong_data(wrong),
+            Hint::NONE,
         );
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        let command = case.site.map(|site| format!("likenew verify {}", shell_quote(site.target)));
+        let is_kept =
+            case.site.is_some_and(|site| matches!(site.kind, drive::Kind::Folder | drive::Kind::Simulated));
+        let loses = if is_kept { Loss::Nothing } else { Loss::Everything };
         vec![
-            Fix {
-                description: "trust it with nothing, and give it back".into(),
-                command: None,
-                undo: None,
-                risk: Risk::None,
-                cost: "nothing",
-                check: "likenew verify on the next one",
-                action: None,
-            },
-            Fix {
-                description: "find out how much it really holds".into(),
-                command: case.site.map(|site| format!("likenew verify {}", shell_quote(site.target))),
-                undo: None,
-                risk: Risk::Data,
-                cost: "one write of all of it",
-                check: "the answer",
-                action: None,
-            },
+            wording::counterfeit::return_drive(),
+            Action { command, loses, ..wording::counterfeit::verify_capacity() },
         ]
     }
 }

@@ -1,18 +1,19 @@
-//! An array that misses a member or is busy with itself.
+//! An array that is degraded or busy.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
-
+use likenew_core::answer::Action;
 use likenew_core::facts::{Layer, LayerKind};
 
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
+
 use super::commands::pause_check;
-use super::setting;
 
 /// The array is degraded or busy.
 pub(super) struct DegradedArray;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "degraded_array",
-    summary: "the array below it misses a member or is busy with itself",
+    title: wording::degraded_array::TITLE,
+    summary: wording::degraded_array::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: true,
     explains: &[
@@ -46,34 +47,21 @@ impl Cause for DegradedArray {
             "array_degraded",
             case.facts.map(|_| misses || is_busy),
             |is| match (is, misses) {
-                (true, true) => "an array misses a member".into(),
-                (true, false) => "an array is rebuilding, checking or reshaping itself".into(),
-                (false, _) if arrays.is_empty() => "there is no array below it".into(),
-                (false, _) => "every array is whole and idle".into(),
+                (true, true) => wording::degraded_array::missing(),
+                (true, false) => wording::degraded_array::busy(),
+                (false, _) if arrays.is_empty() => wording::degraded_array::none(),
+                (false, _) => wording::degraded_array::idle(),
             },
-            Hint::of_facts("look at the layers"),
+            wording::SHOW_LAYERS,
         );
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
-        let pause = pause_check(case).map(|command| {
-            setting(
-                "put off its check until nobody waits for the array",
-                command,
-                Risk::None,
-                "a later check",
-            )
-        });
-        let see = Fix {
-            description: "see what it is doing; replace the member that is missing, and wait".into(),
-            command: Some("cat /proc/mdstat".into()),
-            undo: None,
-            risk: Risk::None,
-            cost: "hours",
-            check: "likenew check again",
-            action: None,
-        };
-        pause.into_iter().chain([see]).collect()
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        let pause = pause_check(case).map(|command| command.add_to(wording::degraded_array::pause_check()));
+        pause
+            .into_iter()
+            .chain([wording::degraded_array::watch_array().command("cat /proc/mdstat")])
+            .collect()
     }
 }

@@ -1,11 +1,11 @@
-//! Encryption that keeps a processor busier than the drive.
+//! Encryption that takes longer than the drive.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
-
+use likenew_core::answer::Action;
 use likenew_core::facts::LayerKind;
 
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+
 use super::commands::refresh_command;
-use super::{scale_by, setting};
 
 /// Bytes of a small I/O.
 const SMALL_BYTES: f64 = 4096.0;
@@ -19,7 +19,8 @@ pub(super) struct Encryption;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "encryption",
-    summary: "encrypting takes longer than the drive does",
+    title: wording::encryption::TITLE,
+    summary: wording::encryption::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -41,20 +42,13 @@ impl Cause for Encryption {
     fn score(&self, case: &Case<'_>) -> LogOdds {
         let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
         let is_encrypted = case.facts.map(|facts| facts.layers_of(LayerKind::Crypt).next().is_some());
-        log_odds.add_fact(
-            "encrypted",
-            is_encrypted,
-            |is| format!("dm-crypt {} between", if is { "lies" } else { "does not lie" }),
-            Hint::of_facts("look at the layers"),
-        );
+        log_odds.add_fact("encrypted", is_encrypted, wording::encryption::encrypted, wording::SHOW_LAYERS);
         log_odds.add_measured(
             "processor_busy",
             case.measurements.kernel_processors,
             ONE_PROCESSOR,
-            |processors| {
-                format!("the kernel kept {:.2} processors busy while it was read in order", processors.value)
-            },
-            Hint::of_machine("watch the processors while it is read"),
+            |processors| wording::encryption::processor_busy(processors.value),
+            wording::encryption::WATCH_CPU,
         );
         // A cipher counts bytes: it does not care where they lie. A drive does. Where the processors were watched, they have said already
         // that it is not so: then queues, which count I/Os, may be what fills them.
@@ -69,34 +63,22 @@ impl Cause for Encryption {
             alike,
             ALIKE,
             |ratio| {
-                format!(
-                    "as bytes a second, reads in order and small reads 32 at a time differ by {}",
-                    scale_by(ratio)
-                )
+                if ratio.value < ALIKE {
+                    wording::encryption::alike(ratio)
+                } else {
+                    wording::encryption::differ(ratio)
+                }
             },
-            "",
+            Hint::NONE,
         );
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
         let queues = refresh_command(case, &["--perf-no_read_workqueue", "--perf-no_write_workqueue"]);
         vec![
-            setting(
-                "take the queues out of the way of encryption, which pays on fast drives",
-                queues,
-                Risk::Low,
-                "nothing",
-            ),
-            Fix {
-                description: "choose a cipher that the processor has instructions for".into(),
-                command: Some("cryptsetup benchmark".into()),
-                undo: None,
-                risk: Risk::Data,
-                cost: "a new volume",
-                check: "likenew check on the new volume",
-                action: None,
-            },
+            queues.add_to(wording::encryption::bypass_queues()),
+            wording::encryption::choose_cipher().command("cryptsetup benchmark"),
         ]
     }
 }

@@ -1,13 +1,16 @@
-//! Firmware that is known to be bad.
+//! Firmware that is known to be faulty.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
+
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
 
 /// The firmware is known to be bad.
 pub(super) struct Firmware;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "firmware",
-    summary: "its firmware is known to be faulty",
+    title: wording::firmware::TITLE,
+    summary: wording::firmware::SUMMARY,
     kind: Kind::Drive,
     endangers: true,
     explains: &[
@@ -37,24 +40,16 @@ impl Cause for Firmware {
         log_odds.add_fact(
             "known_bug",
             warning.map(Option::is_some),
-            |is| match warning {
-                Some(Some(text)) if is => format!("smartmontools' database warns of it: {text}"),
-                _ => "smartmontools' database warns of nothing".into(),
+            |is| {
+                let text = warning.and_then(|warning| warning.as_deref()).filter(|_| is);
+                wording::firmware::known_bug(text)
             },
-            Hint::of_machine("install smartmontools, whose database knows faulty firmware"),
+            wording::firmware::INSTALL_DATABASE,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![Fix {
-            description: "make a backup, then update the firmware by its maker's tool".into(),
-            command: Some("fwupdmgr get-updates".into()),
-            undo: None,
-            risk: Risk::Low,
-            cost: "minutes",
-            check: "likenew facts shows the new version",
-            action: None,
-        }]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::firmware::update().command("fwupdmgr get-updates")]
     }
 }

@@ -1,11 +1,11 @@
-//! Files in many pieces.
+//! Files in many fragments.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use likenew_core::units::three_digits;
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
 
 use super::commands::defragment;
-use super::{hard_disk_evidence, scale_by};
+use super::hard_disk_evidence;
 
 /// A disk that turns 7200 times a minute moves 1 MiB in about as long as it takes to get to the next piece: 12 ms at 85 MB/s.
 const PIECES_MANY: f64 = 1.5;
@@ -15,7 +15,8 @@ pub(super) struct Fragmentation;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "fragmentation",
-    summary: "files lie in many pieces, and the arm moves from one to the next",
+    title: wording::fragmentation::TITLE,
+    summary: wording::fragmentation::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -41,37 +42,24 @@ impl Cause for Fragmentation {
             "many_pieces",
             pieces.map(|pieces| pieces > PIECES_MANY),
             |is| match pieces {
-                Some(pieces) if is => format!("files lie in {} pieces for each MiB", three_digits(pieces)),
-                _ => "files lie in few pieces".into(),
+                Some(pieces) if is => wording::fragmentation::many(pieces),
+                _ => wording::fragmentation::few(),
             },
-            Hint::of_facts("look how files lie"),
+            wording::fragmentation::SHOW_FRAGMENTS,
         );
         hard_disk_evidence(&mut log_odds, case);
         log_odds.add_measured(
             "new_file_faster",
             case.measurements.new_over_old_data,
             1.5,
-            |ratio| {
-                format!(
-                    "a file that was just written is read {} as fast as those that were there",
-                    scale_by(ratio)
-                )
-            },
-            Hint::of_writing("write a file and read it again"),
+            wording::fragmentation::new_file_faster,
+            wording::WRITE_AND_READ_BACK,
         );
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
-        vec![Fix {
-            description:
-                "rewrite the files that lie in most pieces; not where snapshots or reflinks share them".into(),
-            command: defragment(case).map(|command| command.does),
-            undo: None,
-            risk: Risk::Low,
-            cost: "one write of these files",
-            check: "likenew facts shows fewer pieces",
-            action: None,
-        }]
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        let command = defragment(case).map(|command| command.does);
+        vec![Action { command, ..wording::fragmentation::defragment() }]
     }
 }

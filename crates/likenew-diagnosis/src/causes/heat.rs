@@ -1,8 +1,8 @@
-//! A drive that slows itself down against heat.
+//! A drive that throttles itself against heat.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use super::scale_by;
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
 
 /// Drives begin to slow down some degrees below the temperature that they warn at.
 const MARGIN_C: f64 = 5.0;
@@ -12,7 +12,8 @@ pub(super) struct Heat;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "heat",
-    summary: "it slows itself down because it is too hot",
+    title: wording::heat::TITLE,
+    summary: wording::heat::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: true,
     explains: &[
@@ -41,13 +42,8 @@ impl Cause for Heat {
             "slower_when_warm",
             case.measurements.rested_over_loaded,
             1.3,
-            |ratio| {
-                format!(
-                    "after some seconds of load it was slower, and after a rest it was {} as fast again",
-                    scale_by(ratio)
-                )
-            },
-            "load it for a minute, and again after a rest",
+            wording::heat::slower_when_warm,
+            wording::heat::LOAD_AGAIN,
         );
         let counts = case.delta.map(|since| &since.counts);
         let throttled = counts.and_then(|counts| {
@@ -62,14 +58,8 @@ impl Cause for Heat {
         log_odds.add_count(
             "throttle_count",
             throttled.map(|count| count > 0),
-            |is| {
-                if is {
-                    "its own counters of throttling went up meanwhile".into()
-                } else {
-                    "its counters of throttling stood still, as those of many drives always do".into()
-                }
-            },
-            Hint::of_root("read its counters as root"),
+            wording::heat::throttle_count,
+            wording::heat::READ_COUNTERS,
         );
         let health = case.drive().map(|drive| &drive.health);
         let margin =
@@ -77,36 +67,20 @@ impl Cause for Heat {
         log_odds.add_fact(
             "near_limit",
             margin.map(|margin| margin < MARGIN_C),
-            |is| {
-                if is {
-                    "it is about as hot as its maker warns of".into()
-                } else {
-                    "it is well below the temperature that its maker warns of".into()
-                }
-            },
-            Hint::of_root("read its temperature as root"),
+            wording::heat::near_limit,
+            wording::heat::READ_COUNTERS,
         );
         log_odds.add_measured(
             "cliff_at_half_rate",
             case.measurements.write_cliff.and_then(|drop| drop.at_half_rate),
             0.75,
-            |share| format!("at half the rate writes fell after {} as many bytes", scale_by(share)),
-            Hint::of_writing("write at half the rate"),
+            wording::heat::cliff_at_half_rate,
+            wording::WRITE_AT_HALF_RATE,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![Fix {
-            description:
-                "let air reach it, or give it a heat sink; in an enclosure take one that leads heat away"
-                    .into(),
-            command: None,
-            undo: None,
-            risk: Risk::None,
-            cost: "little",
-            check: "likenew check again under the same load",
-            action: None,
-        }]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::heat::cool()]
     }
 }

@@ -1,6 +1,8 @@
-//! A cable or contact that damages what it carries.
+//! A cable or contact that corrupts transfers.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
+
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// A few come with plugging it in.
 const CRC_SOME: u64 = 10;
@@ -10,7 +12,8 @@ pub(super) struct LinkErrors;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "link_errors",
-    summary: "its link damages what it carries, so that it has to be sent again",
+    title: wording::link_errors::TITLE,
+    summary: wording::link_errors::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: true,
     explains: &[
@@ -50,38 +53,20 @@ impl Cause for LinkErrors {
         log_odds.add_count(
             "crc_during",
             during.map(|count| count > 0),
-            |is| {
-                if is {
-                    "errors of the link were counted during the measurement".into()
-                } else {
-                    "no error of the link was counted during the measurement".into()
-                }
-            },
-            Hint::of_root("count its errors as root"),
+            wording::link_errors::during,
+            wording::link_errors::COUNT,
         );
         let before = case.drive().and_then(|drive| drive.counts.crc_errors.get());
         log_odds.add_fact(
             "crc_before",
             before.map(|count| count > CRC_SOME),
-            |_| {
-                before.map_or_else(String::new, |count| {
-                    format!("the drive counts {count} transfers with a wrong checksum since it was made")
-                })
-            },
-            "",
+            |_| before.map_or_else(String::new, wording::link_errors::before),
+            Hint::NONE,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![Fix {
-            description: "take another cable, seat it again, or use another port".into(),
-            command: None,
-            undo: None,
-            risk: Risk::None,
-            cost: "a cable",
-            check: "the counters stand still: likenew facts",
-            action: None,
-        }]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::link_errors::change_cable()]
     }
 }

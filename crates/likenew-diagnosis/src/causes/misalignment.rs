@@ -1,10 +1,9 @@
-//! Blocks of the file system that lie across those of the drive.
+//! File system blocks that straddle those of the drive.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
-
+use likenew_core::answer::Action;
 use likenew_core::facts::LayerKind;
 
-use super::scale_by;
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
 
 /// Drives write 4 KiB or a multiple of it (Advanced Format; pages of flash).
 const UNIT: u64 = 4096;
@@ -14,7 +13,8 @@ pub(super) struct Misalignment;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "misalignment",
-    summary: "each block of the file system lies across two of the drive",
+    title: wording::misalignment::TITLE,
+    summary: wording::misalignment::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -37,10 +37,8 @@ impl Cause for Misalignment {
             "aligned_slower",
             case.measurements.aligned_over_shifted,
             1.3,
-            |ratio| {
-                format!("small writes take {} as long at multiples of 4 KiB as beside them", scale_by(ratio))
-            },
-            Hint::of_writing("write small blocks at shifted addresses"),
+            wording::misalignment::aligned_slower,
+            wording::misalignment::WRITE_SHIFTED,
         );
         let start = case.facts.and_then(|facts| {
             facts.layers_of(LayerKind::Partition).find_map(|layer| layer.misaligned_by(UNIT))
@@ -57,29 +55,13 @@ impl Cause for Misalignment {
         log_odds.add_fact(
             "partition_off",
             is_off,
-            |is| {
-                if is {
-                    "the partition does not begin at a multiple of 4 KiB of the drive".into()
-                } else {
-                    "everything begins at multiples of 4 KiB".into()
-                }
-            },
-            Hint::of_facts("look where the partition begins"),
+            wording::misalignment::partition_off,
+            wording::misalignment::SHOW_START,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![Fix {
-            description:
-                "make the partition anew, beginning at a multiple of 1 MiB, and restore it from a backup"
-                    .into(),
-            command: None,
-            undo: None,
-            risk: Risk::Data,
-            cost: "a backup and hours",
-            check: "likenew facts shows where it begins, and likenew check again",
-            action: None,
-        }]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::misalignment::repartition()]
     }
 }

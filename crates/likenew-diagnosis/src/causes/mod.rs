@@ -1,9 +1,7 @@
 //! All causes, one file pair each.
 
-use likenew_core::units::three_digits;
-
-use super::{Case, Cause, Fix, LogOdds, Measured, Risk};
-pub(crate) use commands::shell_quote;
+use super::{Case, Cause, LogOdds, wording};
+use commands::shell_quote;
 
 mod background_io;
 mod commands;
@@ -66,49 +64,9 @@ pub fn by_name(name: &str) -> Option<&'static dyn Cause> {
     ALL.iter().copied().find(|cause| cause.descriptor().name == name)
 }
 
-/// "3.2 times", for a ratio with its range.
-fn scale_by(measurement: Measured) -> String {
-    format!(
-        "{} times ({} to {})",
-        three_digits(measurement.value),
-        three_digits(measurement.low),
-        three_digits(measurement.high)
-    )
-}
-
-/// "32 % (29 to 35 %)", for a share with its range.
-fn percent(share: Measured) -> String {
-    let of = |value: f64| three_digits(100.0 * value);
-    format!("{} % ({} to {} %)", of(share.value), of(share.low), of(share.high))
-}
-
-/// Whether there is an arm: said of causes that need one, or need that there is none.
+/// Whether it is a hard disk: evidence for causes that need one, or that need flash.
 fn hard_disk_evidence(log_odds: &mut LogOdds, case: &Case<'_>) {
     let is_known = case.measurements.access_ns.is_some() || case.drive().is_some();
-    let say = |is_disk: bool| if is_disk { "it answers as slowly as an arm" } else { "it has no arm" };
-    log_odds.add_fact(
-        "hard_disk",
-        is_known.then(|| case.is_disk()),
-        |is_disk| say(is_disk).to_owned(),
-        "let it read at random places",
-    );
-}
-
-/// A cure by a command that costs a setting and can be undone.
-fn setting(
-    description: impl Into<String>,
-    command: commands::Command,
-    risk: Risk,
-    cost: &'static str,
-) -> Fix {
-    let commands::Command { does, undoes } = command;
-    Fix {
-        description: description.into(),
-        command: Some(does),
-        undo: undoes,
-        risk,
-        cost,
-        check: "likenew check again",
-        action: None,
-    }
+    let is_disk = is_known.then(|| case.is_disk());
+    log_odds.add_fact("hard_disk", is_disk, wording::hard_disk, wording::READ_AT_RANDOM);
 }

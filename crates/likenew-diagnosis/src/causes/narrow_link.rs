@@ -1,8 +1,8 @@
-//! A link that runs below what drive and port could do.
+//! A link that runs below what drive and port support.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Measured, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use super::scale_by;
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
 
 /// Protocols leave about this share of what a link carries to data (PCIe with 128-byte payloads 82 %, SATA 91 %, USB 3.0 bulk 80 %: headers over
 /// payloads by the standards).
@@ -13,7 +13,8 @@ pub(super) struct NarrowLink;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "narrow_link",
-    summary: "its link runs below what the drive could use",
+    title: wording::narrow_link::TITLE,
+    summary: wording::narrow_link::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -40,21 +41,11 @@ impl Cause for NarrowLink {
         log_odds.add_fact(
             "link_share",
             share.map(|share| share < 0.9),
-            |is| match (is, share) {
-                (true, Some(share)) => {
-                    format!("the link carries {:.0} % of what its two ends could", share * 100.0)
-                }
-                _ => "the link carries what its ends can".into(),
-            },
-            Hint::of_facts("look at the link while it is in use"),
+            |is| wording::narrow_link::link_share(share.filter(|_| is)),
+            wording::SHOW_LINK,
         );
         // There it is the port, the cable or the bridge, which is a cause of its own.
-        log_odds.add_fact(
-            "usb",
-            case.is_usb(),
-            |is| format!("the link {} USB", if is { "is" } else { "is not" }),
-            "",
-        );
+        log_odds.add_fact("usb", case.is_usb(), wording::narrow_link::usb, Hint::NONE);
         let read = case.measurements.metric(Metric::SequentialRead);
         let ceiling = link.and_then(|link| link.ceiling_bytes_per_s.get()).filter(|ceiling| *ceiling > 0);
         log_odds.add_measured(
@@ -62,23 +53,13 @@ impl Cause for NarrowLink {
             read.zip(ceiling)
                 .map(|(read, ceiling)| read.divide_by(Measured::with_interval(ceiling as f64, 0.0))),
             NEAR,
-            |of| format!("reads in order reach {} what the link carries", scale_by(of)),
-            "read it in order",
+            wording::narrow_link::reads_at_ceiling,
+            wording::SHOW_LINK,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![
-            Fix {
-                description: "put it into another slot or port, seat it again, or take another cable; look for a setting of the slot in the firmware of the board".into(),
-                command: None,
-                undo: None,
-                risk: Risk::None,
-                cost: "minutes with the power off",
-                check: "likenew facts shows the link at its best, and likenew check again",
-                action: None,
-            },
-        ]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::narrow_link::change_slot()]
     }
 }

@@ -1,7 +1,9 @@
 //! A drive with hardly any free space.
 
+use likenew_core::answer::{Action, Loss};
+
 use crate::steps::steps;
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use crate::{Case, Cause, CauseDescriptor, Kind, LogOdds, Metric, Symptom, wording};
 
 use super::hard_disk_evidence;
 
@@ -14,7 +16,8 @@ pub(super) struct NearlyFull;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "nearly_full",
-    summary: "it is nearly full, so that it has little room to collect free blocks in",
+    title: wording::nearly_full::TITLE,
+    summary: wording::nearly_full::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -38,26 +41,16 @@ impl Cause for NearlyFull {
         log_odds.add_fact(
             "full",
             used.map(|used| used > FULL_PERCENT),
-            |_| used.map_or_else(String::new, |used| format!("the file system is {used:.0} % full")),
-            Hint::of_facts("look how full it is"),
+            |_| used.map_or_else(String::new, wording::nearly_full::full),
+            wording::nearly_full::SHOW_FILL,
         );
         hard_disk_evidence(&mut log_odds, case);
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
-        let room = Fix {
-            description: "make room: delete or move away a fifth of it".into(),
-            command: None,
-            undo: None,
-            risk: Risk::None,
-            cost: "what you delete",
-            check: "likenew check again",
-            action: None,
-        };
-        [room]
-            .into_iter()
-            .chain(steps(case, DESCRIPTOR.name).into_iter().filter(|fix| fix.risk < Risk::Data))
-            .collect()
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        let gentle =
+            steps(case, DESCRIPTOR.name).into_iter().filter(|action| action.loses < Loss::Everything);
+        std::iter::once(wording::nearly_full::free_space()).chain(gentle).collect()
     }
 }

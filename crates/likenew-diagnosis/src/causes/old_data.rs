@@ -1,9 +1,11 @@
 //! Charge that has leaked since data was written.
 
-use crate::steps::steps;
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Indicator, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use super::{hard_disk_evidence, percent, scale_by};
+use crate::steps::steps;
+use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric, Symptom, wording};
+
+use super::hard_disk_evidence;
 
 /// Older than this, retries begin on the worst drives (Samsung 840 EVO: six to eight weeks, PC Perspective 2015).
 const MONTH_S: u64 = 30 * 24 * 3600;
@@ -16,7 +18,8 @@ pub(super) struct OldData;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "old_data",
-    summary: "what was written long ago has to be read several times until it is right",
+    title: wording::old_data::TITLE,
+    summary: wording::old_data::SUMMARY,
     kind: Kind::Drive,
     endangers: false,
     explains: &[
@@ -42,70 +45,50 @@ impl Cause for OldData {
             "new_data_faster",
             fresh.max_by(|one, other| one.value.total_cmp(&other.value)),
             1.5,
-            |ratio| format!("what was just written is read {} as fast as what was there", scale_by(ratio)),
-            Hint::of_writing("write a sample and read it again after a rest"),
+            wording::old_data::new_data_faster,
+            wording::WRITE_AND_READ_BACK,
         );
         log_odds.add_measured(
             "repeat_read_faster",
             case.measurements.repeat_over_first,
             1.4,
-            |ratio| format!("read again, slow places are {} as fast", scale_by(ratio)),
-            "read slow places again",
+            wording::repeat_read_faster,
+            wording::READ_SLOW_AGAIN,
         );
         log_odds.add_measured(
             "background_io",
             case.measurements.background_share,
             0.05,
-            |share| format!("others kept it busy for {} of the time, now more and now less", percent(share)),
-            "",
+            wording::old_data::background_io,
+            Hint::NONE,
         );
         log_odds.add_measured(
             "faster_than_link",
             case.fastest_over_link(),
             1.05,
-            |of| {
-                format!(
-                    "some reads reach {} what the link carries, so that memory answered them",
-                    scale_by(of)
-                )
-            },
-            "",
+            wording::old_data::faster_than_link,
+            Hint::NONE,
         );
         let age_s = case.facts.and_then(|facts| facts.files.as_ref()?.inode_age_s_p90.get());
         log_odds.add_fact(
             "older_than_a_month",
             age_s.map(|age| age > MONTH_S),
-            |is_old| {
-                if is_old {
-                    "one file in ten has lain there for a month or longer".into()
-                } else {
-                    "hardly any file is a month old".into()
-                }
-            },
-            Hint::of_facts("look at the age of the files"),
+            wording::old_data::older_than_a_month,
+            wording::old_data::SHOW_AGE,
         );
         log_odds.add_fact(
             "written_this_week",
             age_s.map(|age| age < WEEK_S).filter(|is_young| *is_young),
-            |_| "nearly all of it was written within a week".into(),
-            "",
+            |_| wording::old_data::written_this_week(),
+            Hint::NONE,
         );
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
+        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
-        let update = Fix {
-            description: "update the firmware, where its maker lists a fix for reads of old data".into(),
-            command: None,
-            undo: None,
-            risk: Risk::Low,
-            cost: "minutes; not every drive has one",
-            check: "likenew check again",
-            action: None,
-        };
-        [update].into_iter().chain(steps(case, DESCRIPTOR.name)).collect()
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        std::iter::once(wording::old_data::update_firmware()).chain(steps(case, DESCRIPTOR.name)).collect()
     }
 }

@@ -1,16 +1,18 @@
 //! A drive or link that sleeps between I/Os.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
+
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 use super::commands::keep_awake_commands;
-use super::{scale_by, setting};
 
 /// Saving power costs time.
 pub(super) struct PowerSaving;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "power_saving",
-    summary: "it falls asleep between I/Os and takes time to wake",
+    title: wording::power_saving::TITLE,
+    summary: wording::power_saving::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -32,8 +34,8 @@ impl Cause for PowerSaving {
             "pauses_cost",
             case.measurements.idle_over_busy,
             1.5,
-            |ratio| format!("after a pause a read takes {} as long", scale_by(ratio)),
-            "read after pauses and without",
+            wording::power_saving::pauses_cost,
+            wording::power_saving::READ_WITH_PAUSES,
         );
         let power = case.drive().map(|drive| &drive.power);
         let wakes = power.and_then(|power| power.wake_us_max.get()).map(|us| us > 0);
@@ -43,31 +45,16 @@ impl Cause for PowerSaving {
         log_odds.add_fact(
             "sleeps",
             wakes.or(policies),
-            |is| if is { "it is set to save power".into() } else { "it is set not to save power".into() },
-            Hint::of_facts("look at its policies"),
+            wording::power_saving::sleeps,
+            wording::power_saving::SHOW_POLICIES,
         );
         let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact(
-            "virtual",
-            shown,
-            |_| "a hypervisor or a cloud shows it, whose machine may have slept".into(),
-            "",
-        );
+        log_odds.add_fact("virtual", shown, |_| wording::power_saving::virtual_disk(), Hint::NONE);
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
-        let leave = Fix {
-            description: "leave it, unless each small read counts: under load nothing sleeps".into(),
-            command: None,
-            undo: None,
-            risk: Risk::None,
-            cost: "nothing",
-            check: "likenew check again",
-            action: None,
-        };
-        let awake = keep_awake_commands(case).into_iter();
-        let fixes = awake.map(|(what, command)| setting(what, command, Risk::Low, "battery and heat"));
-        std::iter::once(leave).chain(fixes).collect()
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        let awake = keep_awake_commands(case).into_iter().map(|(action, command)| command.add_to(action));
+        std::iter::once(wording::power_saving::leave()).chain(awake).collect()
     }
 }

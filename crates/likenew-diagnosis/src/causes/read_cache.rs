@@ -1,15 +1,16 @@
-//! Memory that answers in place of the drive.
+//! Memory that serves reads in place of the drive.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use super::scale_by;
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Symptom, wording};
 
 /// A cache answers.
 pub(super) struct ReadCache;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "read_cache",
-    summary: "a cache answers in place of the drive, so that these are no figures of it",
+    title: wording::read_cache::TITLE,
+    summary: wording::read_cache::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -34,30 +35,20 @@ impl Cause for ReadCache {
             "counted_reads",
             case.measurements.counted_over_read,
             0.8,
-            |share| format!("the drive counted {} what was read", scale_by(share)),
-            Hint::of_machine("compare the drive's counters with what was read"),
+            wording::counted_reads,
+            wording::read_cache::COMPARE_COUNTERS,
         );
         log_odds.add_measured(
             "faster_than_link",
             case.fastest_over_link(),
             1.05,
-            |of| format!("some reads in order reach {} what the link carries", scale_by(of)),
-            "",
+            wording::read_cache::faster_than_link,
+            Hint::NONE,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![
-            Fix {
-                description: "read past the cache, or more than it holds; a host's cache in front of a virtual disk is switched off there".into(),
-                command: None,
-                undo: None,
-                risk: Risk::None,
-                cost: "nothing",
-                check: "likenew cache",
-                action: None,
-            },
-        ]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::read_cache::bypass()]
     }
 }

@@ -1,15 +1,18 @@
-//! Flash that is written with one bit a cell at first, until there is no room for that.
+//! A pseudo-SLC cache: flash that is written with one bit a cell, until there is no room for that.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Indicator, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use super::{hard_disk_evidence, scale_by};
+use crate::{Case, Cause, CauseDescriptor, Hint, Indicator, Kind, LogOdds, Metric, Symptom, wording};
+
+use super::hard_disk_evidence;
 
 /// The pseudo-SLC cache is full.
 pub(super) struct SlcCache;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "slc_cache",
-    summary: "its fast cache is full and the slower flash behind it sets the pace",
+    title: wording::slc_cache::TITLE,
+    summary: wording::slc_cache::SUMMARY,
     kind: Kind::ByDesign,
     endangers: false,
     explains: &[Symptom::WriteCliff, Symptom::Below(Metric::SustainedWrite)],
@@ -28,47 +31,37 @@ impl Cause for SlcCache {
             "write_cliff",
             drop.map(|drop| drop.ratio),
             1.3,
-            |ratio| format!("writes in order fell for good, by {}", scale_by(ratio)),
-            Hint::of_writing("write more in one go"),
+            wording::slc_cache::write_cliff,
+            wording::slc_cache::WRITE_MORE,
         );
         log_odds.add_measured(
             "cliff_repeats",
             drop.and_then(|drop| Some(drop.again_at_bytes?.divide_by(drop.at_bytes))),
             0.4,
-            |again| format!("after a rest the drop came again, after {} as many bytes", scale_by(again)),
-            Hint::of_writing("let it rest and write as much again"),
+            wording::slc_cache::cliff_repeats,
+            wording::slc_cache::REST_AND_WRITE,
         );
         log_odds.add_measured(
             "cliff_at_half_rate",
             drop.and_then(|drop| drop.at_half_rate),
             0.75,
-            |share| {
-                format!(
-                    "at half the rate it came after {} as many bytes: bytes bring it about, not time",
-                    scale_by(share)
-                )
-            },
-            Hint::of_writing("write at half the rate"),
+            wording::slc_cache::cliff_at_half_rate,
+            wording::WRITE_AT_HALF_RATE,
         );
         log_odds.add_measured(
             "slower_when_warm",
             case.measurements.rested_over_loaded,
             1.3,
-            |ratio| format!("reads became slower as well, by {}", scale_by(ratio)),
-            "",
+            wording::slc_cache::slower_when_warm,
+            Hint::NONE,
         );
         let beyond = case.beyond_normal(Indicator::WriteCliff).filter(|_| !case.normal.is_empty());
         log_odds.add_measured(
             "cliff_beyond_normal",
             beyond,
             1.3,
-            |ratio| {
-                format!(
-                    "where it is as it should be it does not fall like that, but by {} less",
-                    scale_by(ratio)
-                )
-            },
-            "",
+            wording::slc_cache::cliff_beyond_normal,
+            Hint::NONE,
         );
         // What a flush tells of memory, it does not where memory outlasts a loss of power.
         let is_protected = case.facts.and_then(|facts| {
@@ -78,35 +71,16 @@ impl Cause for SlcCache {
         log_odds.add_fact(
             "protected_memory",
             is_protected.filter(|is| *is && !case.is_disk()),
-            |_| "its memory outlasts a loss of power, so that it may be memory that filled up".into(),
-            "",
+            |_| wording::slc_cache::protected_memory(),
+            Hint::NONE,
         );
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
+        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![
-            Fix {
-                description: "leave it as it is: the cache is back after a rest, and nothing but copying very much at once meets its end".into(),
-                command: None,
-                undo: None,
-                risk: Risk::None,
-                cost: "nothing",
-                check: "write again after some minutes of rest",
-                action: None,
-            },
-            Fix {
-                description: "keep a part of the drive free, where its cache grows with free space".into(),
-                command: None,
-                undo: None,
-                risk: Risk::None,
-                cost: "space",
-                check: "write as much again with more free space",
-                action: None,
-            },
-        ]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::slc_cache::wait(), wording::slc_cache::keep_free()]
     }
 }

@@ -1,8 +1,8 @@
-//! A bridge or port of USB that is slower than the drive behind it.
+//! A USB port or bridge that is slower than the drive behind it.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
 
-use super::scale_by;
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 /// Between what USB 2 carries, 53 MB/s, and what USB 3 does, 500 MB/s (USB 2.0, 5.8.4; USB 3.2, 6.3.2).
 const USB3: u64 = 200_000_000;
@@ -16,7 +16,8 @@ pub(super) struct SlowUsb;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "slow_usb",
-    summary: "it hangs on a USB port or bridge that is slower than it",
+    title: wording::slow_usb::TITLE,
+    summary: wording::slow_usb::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -37,12 +38,7 @@ impl Cause for SlowUsb {
     fn score(&self, case: &Case<'_>) -> LogOdds {
         let mut log_odds = LogOdds::for_cause(DESCRIPTOR.name);
         let drive = case.drive();
-        log_odds.add_fact(
-            "usb",
-            case.is_usb(),
-            |is| format!("it {} by USB", if is { "is attached" } else { "is not attached" }),
-            Hint::of_facts("look at the link"),
-        );
+        log_odds.add_fact("usb", case.is_usb(), wording::slow_usb::usb, wording::SHOW_LINK);
         let link = drive.map(|drive| &drive.link);
         let possible = link.and_then(|link| {
             let (now, possible) = (link.ceiling_bytes_per_s.get()?, link.possible_bytes_per_s.get()?);
@@ -55,65 +51,27 @@ impl Cause for SlowUsb {
             link.and_then(|link| link.ceiling_bytes_per_s.get())
                 .map(|ceiling| ceiling < USB3)
                 .filter(|_| possible != Some(false) || is_slow),
-            |is| {
-                if is { "it runs as USB 2".into() } else { "it runs as USB 3 or faster".into() }
-            },
-            Hint::of_facts("look at the link"),
+            wording::slow_usb::slow_ceiling,
+            wording::SHOW_LINK,
         );
-        log_odds.add_fact(
-            "slow_possible",
-            possible,
-            |is| {
-                if is {
-                    "the port, the cable or a hub makes it slower than both ends are".into()
-                } else {
-                    "no other port or cable makes it faster".into()
-                }
-            },
-            "",
-        );
+        log_odds.add_fact("slow_possible", possible, wording::slow_usb::slow_possible, Hint::NONE);
         log_odds.add_fact(
             "storage_driver",
             link.and_then(|link| link.driver.value()).map(|driver| driver == "usb-storage"),
-            |is| {
-                if is {
-                    "it takes one command at a time (usb-storage in place of uas)".into()
-                } else {
-                    "it takes many commands at a time".into()
-                }
-            },
-            "",
+            wording::slow_usb::storage_driver,
+            Hint::NONE,
         );
         log_odds.add_measured(
             "depth_helps",
             case.measurements.deep_over_single,
             1.3,
-            |ratio| format!("32 small reads at a time are {} as many as one at a time", scale_by(ratio)),
-            "",
+            wording::slow_usb::depth_helps,
+            Hint::NONE,
         );
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![
-            Fix {
-                description: "plug it into a port of USB 3 or faster, directly, with a cable made for it".into(),
-                command: None,
-                undo: None,
-                risk: Risk::None,
-                cost: "a cable",
-                check: "likenew facts shows the speed, and likenew check again",
-                action: None,
-            },
-            Fix {
-                description: "take another enclosure, or newer firmware for this one, where the kernel keeps it from taking many commands at a time".into(),
-                command: None,
-                undo: None,
-                risk: Risk::Low,
-                cost: "an enclosure",
-                check: "likenew facts shows the driver uas",
-                action: None,
-            },
-        ]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::slow_usb::change_port(), wording::slow_usb::change_enclosure()]
     }
 }

@@ -1,6 +1,8 @@
 //! Flash at the end of its life.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
+
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
 use super::hard_disk_evidence;
 
@@ -12,7 +14,8 @@ pub(super) struct WornOut;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "worn_out",
-    summary: "its flash is worn out",
+    title: wording::worn_out::TITLE,
+    summary: wording::worn_out::SUMMARY,
     kind: Kind::Drive,
     endangers: true,
     explains: &[
@@ -41,12 +44,8 @@ impl Cause for WornOut {
         log_odds.add_fact(
             "endurance_used",
             used.map(|used| used >= WORN_PERCENT),
-            |_| {
-                used.map_or_else(String::new, |used| {
-                    format!("it says that {used:.0} % of its endurance is used")
-                })
-            },
-            Hint::of_root("ask the drive as root"),
+            |_| used.map_or_else(String::new, wording::worn_out::endurance_used),
+            wording::worn_out::READ_HEALTH,
         );
         let spare = health.and_then(|health| {
             Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
@@ -54,34 +53,20 @@ impl Cause for WornOut {
         log_odds.add_fact(
             "spare_low",
             spare.map(|(left, least)| left <= least),
-            |_| spare.map_or_else(String::new, |(left, _)| format!("{left:.0} % of its spare is left")),
-            "",
+            |_| spare.map_or_else(String::new, |(left, _)| wording::worn_out::spare_left(left)),
+            Hint::NONE,
         );
         log_odds.add_fact(
             "failing",
             health.and_then(|health| health.failing.get()),
-            |is| {
-                if is {
-                    "it says itself that it is failing".into()
-                } else {
-                    "it does not say that it is failing".into()
-                }
-            },
-            "",
+            wording::worn_out::failing,
+            Hint::NONE,
         );
         hard_disk_evidence(&mut log_odds, case);
         log_odds
     }
 
-    fn fixes(&self, _case: &Case<'_>) -> Vec<Fix> {
-        vec![Fix {
-            description: "copy what you can not lose elsewhere, now, and replace it".into(),
-            command: None,
-            undo: None,
-            risk: Risk::None,
-            cost: "a drive",
-            check: "likenew check on the new one",
-            action: None,
-        }]
+    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
+        vec![wording::worn_out::replace()]
     }
 }

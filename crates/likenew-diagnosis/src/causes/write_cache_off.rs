@@ -1,16 +1,18 @@
-//! A drive that may not say "done" before it is.
+//! A drive without a write cache.
 
-use crate::{Case, Cause, CauseDescriptor, Fix, Hint, Kind, LogOdds, Measured, Metric, Risk, Symptom};
+use likenew_core::answer::Action;
+
+use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric, Symptom, wording};
 
 use super::commands::write_cache_on;
-use super::{percent, scale_by, setting};
 
 /// The write cache is off.
 pub(super) struct WriteCacheOff;
 
 const DESCRIPTOR: CauseDescriptor = CauseDescriptor {
     name: "write_cache_off",
-    summary: "its write cache is switched off, so that each write waits for the medium",
+    title: wording::write_cache_off::TITLE,
+    summary: wording::write_cache_off::SUMMARY,
     kind: Kind::NotTheDrive,
     endangers: false,
     explains: &[
@@ -33,14 +35,8 @@ impl Cause for WriteCacheOff {
         log_odds.add_fact(
             "write_through",
             cache.map(|cache| cache == "write through"),
-            |is| {
-                if is {
-                    "the kernel says that it has no write cache, or that it is off".into()
-                } else {
-                    "its write cache is on".into()
-                }
-            },
-            Hint::of_facts("look at its write cache"),
+            wording::write_cache_off::write_through,
+            wording::write_cache_off::SHOW_CACHE,
         );
         // Flash without a cache is as fast as flash is; an arm has to go to each place.
         let each = case.measurements.metric(Metric::RandomWrite).zip(case.measurements.access_ns);
@@ -51,23 +47,22 @@ impl Cause for WriteCacheOff {
                 Measured::with_interval(1e9, 0.0).divide_by(writes).divide_by(access)
             }),
             0.3,
-            |ratio| format!("a small write takes {} as long as a small read", scale_by(ratio)),
-            Hint::of_writing("write small blocks at random places"),
+            wording::cached_small_writes,
+            wording::WRITE_AT_RANDOM,
         );
         log_odds.add_measured(
             "writes_below",
             case.is_below(Metric::RandomWrite),
             0.7,
-            |share| format!("small writes are at {} of what they should be", percent(share)),
-            "give what its small writes should be",
+            wording::write_cache_off::writes_below,
+            wording::write_cache_off::GIVE_RATED,
         );
         let shown = case.virtual_by().map(|_| true);
-        log_odds.add_fact("virtual", shown, |_| "a hypervisor or a cloud shows it".into(), "");
+        log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);
         log_odds
     }
 
-    fn fixes(&self, case: &Case<'_>) -> Vec<Fix> {
-        let what = "switch it on, if the data can bear a loss of power or the drive is protected against it";
-        vec![setting(what, write_cache_on(case), Risk::Low, "nothing")]
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        vec![write_cache_on(case).add_to(wording::write_cache_off::enable())]
     }
 }

@@ -43,7 +43,7 @@ fn target(name: &'static str, seeds: &[&[&str]], check: fn(&[Vec<u8>]) -> bool) 
 }
 
 const MARKERS: [&str; 2] =
-    ["This is a scratch folder of likenew.\n\nprocess: 4711\nstarted: 2026-03-14T15:09:26Z\n", ""];
+    ["This is a temporary folder of Likenew.\n\nprocess: 4711\nstarted: 2026-03-14T15:09:26Z\n", ""];
 
 const TIMES: [&str; 3] = [
     "accessed 1700000000 123456789, modified 1700000001 5",

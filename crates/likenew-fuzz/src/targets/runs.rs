@@ -19,7 +19,6 @@ use likenew_core::units::Nanos;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
 use likenew_report::labelled_document::label_all;
-use likenew_report::terminal::{self, Terminal};
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;
 
@@ -27,7 +26,7 @@ use crate::{Input, Target};
 
 /// In the order of an input's parts.
 const FILES: [&str; 5] =
-    ["plan.toml", "machine.json", "segments.jsonl", "observations.jsonl", "verdicts.json"];
+    ["plan.toml", "machine.json", "segments.jsonl", "observations.jsonl", "findings.json"];
 
 /// Procedures, and settings that keep a run small.
 const PLANS: [(&str, &str); 15] = [
@@ -172,7 +171,7 @@ fn judge_folder(folder: &Path) -> bool {
     let instrument = record.header.machine.instrument;
     let document = Document::new(evidence.plan, evidence.identity, findings, instrument, written, elapsed);
     let _ = document.to_json();
-    let _ = terminal::show(&label_all(vec![document]), &Terminal::default());
+    super::show_all_views(&label_all(vec![document]));
     true
 }
 

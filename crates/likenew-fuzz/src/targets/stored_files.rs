@@ -44,7 +44,7 @@ fn nothing(_: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn save(spec: &str) -> Vec<u8> {
-    let mut drive = Spec::parse(spec).and_then(|spec| spec.open(nothing)).expect("a drive of the catalogue");
+    let mut drive = Spec::parse(spec).and_then(|spec| spec.open(nothing)).expect("a drive of the catalog");
     let mut bytes = Vec::new();
     drive.save(&mut bytes).expect("memory takes everything");
     bytes

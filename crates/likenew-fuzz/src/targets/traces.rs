@@ -56,7 +56,7 @@ fn trace(parts: &[Vec<u8>], format: Format) -> bool {
     read(parts, &OpenOptions { format: Some(format), ..OpenOptions::default() })
 }
 
-/// Reads all of it, as a look at a trace before a replay does.
+/// Reads all of it, as a survey of a trace before a replay does.
 fn read(parts: &[Vec<u8>], options: &OpenOptions) -> bool {
     let Ok(mut trace) = open_stream("fuzzed", Box::new(Cursor::new(parts[0].clone())), options) else {
         return false;

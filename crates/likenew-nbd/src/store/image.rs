@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::{Store, StoreExtent, is_zero};
 
-/// Zeros that are written where a file system can not take bytes back.
+/// Zeros that are written where a file system cannot take bytes back.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// A file that is as long as the drive.
@@ -24,7 +24,7 @@ impl Image {
     /// Keeps the bytes of a drive of so many in this file, which becomes as long.
     ///
     /// # Errors
-    /// It can not be made as long.
+    /// It cannot be made as long.
     pub fn new(file: File, capacity: u64) -> io::Result<Self> {
         if file.metadata()?.len() != capacity {
             file.set_len(capacity)?;

@@ -1,15 +1,28 @@
 //! What age says of drives whose fall is known.
 
-use crate::support::{evidence, play, segment, standing, steady};
+use crate::support::{evidence, play, segment, steady};
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_core::workload::Workload;
 use likenew_procedures::age::{Age, AgeOptions, Recipe};
 use proptest::prelude::*;
+
+/// The answer with this id.
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.id == id);
+    found.unwrap_or_else(|| panic!("no answer \"{id}\" in {:#?}", findings.answers))
+}
+
+/// The standing of the answer with this id, if its text contains `words`.
+fn standing(findings: &Findings, id: &str, words: &str) -> Option<Standing> {
+    let mut answers = findings.answers.iter().filter(|answer| answer.id == id);
+    answers.find(|answer| answer.answer.contains(words)).map(|answer| answer.standing)
+}
 
 const MIB: u64 = 1 << 20;
 const CAPACITY: u64 = 64 * MIB;
@@ -52,12 +65,6 @@ fn is(name: &str, phase: &str, test: &str) -> bool {
     name.starts_with(&format!("{phase} {test}"))
 }
 
-fn verdict<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
-    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).unwrap_or_else(|| {
-        panic!("no \"{words}\" in {:#?}", findings.verdicts);
-    })
-}
-
 #[test]
 fn a_known_fall_is_a_problem_and_its_interval_holds_the_truth() {
     let (age, plays) = (age(4), 60);
@@ -66,7 +73,7 @@ fn a_known_fall_is_a_problem_and_its_interval_holds_the_truth() {
         let findings =
             findings(&age, seed, 0.03, |name| if is(name, "used", "random writes") { 0.4 } else { 1.0 });
         assert!(findings.found_problem());
-        let estimate = verdict(&findings, "Random writes fell by").estimate.clone().unwrap();
+        let estimate = answer(&findings, "random_write").estimate.clone().unwrap();
         assert_eq!(estimate.unit, "%");
         assert!((estimate.value - 60.0).abs() < 5.0, "{estimate:?}");
         holds += usize::from((estimate.low..=estimate.high).contains(&60.0));
@@ -98,10 +105,8 @@ fn the_table_has_both_a_drop_in_speed_and_a_rise_in_latency() {
 #[test]
 fn a_drive_that_keeps_its_speed_has_no_problem() {
     let findings = findings(&age(4), 7, 0.01, |_| 1.0);
-    for claim in
-        ["Random writes did not fall", "Sequential writes did not fall", "application score did not fall"]
-    {
-        assert_eq!(standing(&findings, claim), Some(Standing::Holds), "{claim}");
+    for id in ["random_write", "sequential_write", "application_score", "reads"] {
+        assert_eq!(answer(&findings, id).standing, Standing::Good, "{id}");
     }
     assert!(!findings.found_problem());
 }
@@ -110,22 +115,24 @@ fn a_drive_that_keeps_its_speed_has_no_problem() {
 fn a_faster_drive_has_not_fallen() {
     let findings =
         findings(&age(4), 7, 0.01, |name| if is(name, "used", "random writes") { 2.0 } else { 1.0 });
-    let verdict = verdict(&findings, "Random writes did not fall");
-    assert_eq!(verdict.standing, Standing::Holds);
-    assert!(verdict.estimate.as_ref().unwrap().value < -90.0);
+    let answer = answer(&findings, "random_write");
+    assert_eq!(answer.standing, Standing::Good);
+    assert!(answer.answer.ends_with("faster"), "{answer:?}");
+    assert!(answer.estimate.as_ref().unwrap().value < -90.0);
 }
 
 #[test]
 fn one_pass_and_great_scatter_decide_nothing_and_say_what_would() {
     let once = findings(&age(1), 1, 0.0, |name| if is(name, "used", "random writes") { 0.5 } else { 1.0 });
-    let verdict_once = verdict(&once, "Random writes did not fall");
-    assert_eq!(verdict_once.standing, Standing::Undecided);
-    assert!(verdict_once.caveats[0].contains("--passes") && verdict_once.estimate.is_none());
+    let of_one = answer(&once, "random_write");
+    assert_eq!(of_one.standing, Standing::Unknown);
+    assert!(of_one.actions[0].id == "more_passes" && of_one.estimate.is_none());
     let scattered =
         findings(&age(3), 5, 0.3, |name| if is(name, "used", "random writes") { 0.8 } else { 1.0 });
-    let verdict_scattered = verdict(&scattered, "Random writes did not fall");
-    assert_eq!(verdict_scattered.standing, Standing::Undecided);
-    assert!(verdict_scattered.caveats.iter().any(|caveat| caveat.contains("--time")));
+    let of_scattered = answer(&scattered, "random_write");
+    assert_eq!(of_scattered.standing, Standing::Unknown);
+    assert!(of_scattered.actions.iter().any(|action| action.id == "more_passes"));
+    assert!(of_scattered.estimate.is_some());
     assert!(!once.found_problem());
 }
 
@@ -138,9 +145,9 @@ fn on_a_wall_clock_nothing_fell_for_sure_while_reads_changed_too() {
             let speed = if workload.name.contains("reads") { reads } else { 20e6 };
             steady(if workload.name.starts_with("used") { speed } else { 40e6 })
         });
-        assert_eq!(standing(&findings, "Random writes fell by"), Some(Standing::Undecided));
-        let caveats = &verdict(&findings, "Random writes fell by").caveats;
-        assert!(caveats.iter().any(|caveat| caveat.contains("something else")), "{caveats:?}");
+        assert_eq!(standing(&findings, "random_write", "reads changed too"), Some(Standing::Unknown));
+        let caveats = &answer(&findings, "random_write").caveats;
+        assert!(caveats.iter().any(|caveat| caveat.contains("another program")), "{caveats:?}");
         assert!(!findings.found_problem());
     }
 }
@@ -156,15 +163,16 @@ fn slow_reads_are_called_out_and_so_is_each_application() {
             1.0
         }
     });
-    assert_eq!(standing(&findings, "Reads are as fast"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "reads", "% slower"), Some(Standing::Info));
     // One of ten at a quarter: 1 − (1/4)^(1/10) = 12.9 %.
-    let estimate = verdict(&findings, "application score fell by").estimate.clone().unwrap();
+    let estimate = answer(&findings, "application_score").estimate.clone().unwrap();
+    assert_eq!(answer(&findings, "application_score").standing, Standing::Problem);
     assert!((estimate.value - 12.9).abs() < 1.5, "{estimate:?}");
 }
 
 #[test]
 fn a_rest_that_helps_is_proved_and_one_that_does_not_is_reported() {
-    for (left, expected) in [(0.99, Standing::Holds), (0.5, Standing::Fails)] {
+    for (left, expected) in [(0.99, Standing::Good), (0.5, Standing::Info)] {
         let rest = Nanos::from_secs(600);
         let age = Age::new(AgeOptions { rest, ..options(Recipe::Fill, 4) }).unwrap();
         let findings = findings(&age, 3, 0.01, |name| match name {
@@ -172,7 +180,7 @@ fn a_rest_that_helps_is_proved_and_one_that_does_not_is_reported() {
             name if is(name, "rested", "random writes") => left,
             _ => 1.0,
         });
-        assert_eq!(standing(&findings, "A rest of 10 min 0 s brings random writes back"), Some(expected));
+        assert_eq!(standing(&findings, "rest", "10 min 0 s"), Some(expected));
         let row = &findings.tables["new_vs_used"][0];
         assert!((row["rested"].as_f64().unwrap() / 40e6 - left).abs() < 0.05);
         assert!(row["rested_drop_percent_low"].is_number());
@@ -186,20 +194,21 @@ fn whatever_was_measured_until_a_stop_is_judged() {
     let mut was_null = false;
     while let Step::Run(workload) = age.next(&evidence).unwrap() {
         let findings = age.judge(&evidence);
-        assert_eq!(standing(&findings, "measured to the end"), Some(Standing::Fails));
+        assert_eq!(answer(&findings, "completed").standing, Standing::Unknown);
+        assert!(!findings.summary.is_empty());
         let rows = &findings.tables["new_vs_used"];
         was_null |= rows.iter().any(|row| row["new"].is_number() && row["used"].is_null());
         let started_at = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
         evidence.segments.push(segment(&workload, started_at, &steady(40e6)));
     }
     assert!(was_null, "the new figures stand there before the used ones are known");
-    assert_eq!(standing(&age.judge(&evidence), "measured to the end"), None);
+    assert_eq!(standing(&age.judge(&evidence), "completed", ""), None);
 }
 
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
     let next = |age: Age, evidence: Evidence| age.next(&evidence).unwrap_err();
-    assert!(next(age(2), evidence(CAPACITY, false)).contains("only be read"));
+    assert!(next(age(2), evidence(CAPACITY, false)).contains("read-only"));
     assert!(next(age(2), evidence(32 * MIB, true)).contains("--span"));
     let space = AgeOptions { space: Some(2 * CAPACITY), ..options(Recipe::Fill, 2) };
     assert!(next(Age::new(space).unwrap(), evidence(CAPACITY, true)).contains("--space"));
@@ -281,16 +290,16 @@ proptest! {
         for workload in &course {
             prop_assert_eq!(workload.check(&on.geometry), Ok(()));
         }
-        let ageing = written(&course, |name| name.starts_with("ageing"));
+        let aging = written(&course, |name| name.starts_with("aging"));
         let before = match recipe {
             Recipe::Fill => 0,
             Recipe::Overwrite => capacity,
             Recipe::Churn if folder => 0,
             Recipe::Churn => capacity / 2 / MIB * MIB,
         };
-        prop_assert_eq!(ageing, before + bytes);
+        prop_assert_eq!(aging, before + bytes);
         // Measuring must not be what ages a drive.
-        let first = course.iter().position(|workload| workload.name.starts_with("ageing")).unwrap();
+        let first = course.iter().position(|workload| workload.name.starts_with("aging")).unwrap();
         let mut writes = 0.0;
         for workload in &course[..first] {
             // Applications are bounded by their I/Os, everything else by bytes.

@@ -1,12 +1,13 @@
-//! What apps plays, and what it says of drives whose answer is known.
+//! What apps plays, and what it answers on drives whose answer is known.
 
 use crate::support::{evidence, segment, standing, steady};
+use likenew_core::answer::Standing;
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::{Arrival, Workload};
 use likenew_procedures::apps::application::{Application, Side};
 use likenew_procedures::apps::library::library;
@@ -141,8 +142,10 @@ fn the_score_is_made_of_bandwidth_and_access_time_as_the_manual_says() {
         assert!((metric("score") / expected - 1.0).abs() < 1e-6 && metric("busy_ns") > 0.0);
     }
     assert_eq!(findings.tables["passes"].len(), 3);
-    assert_eq!(standing(&findings, "Its application score is"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "keeps its speed from pass to pass"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "score"), Some(Standing::Info));
+    assert_eq!(standing(&findings, "speed_over_passes"), Some(Standing::Good));
+    assert!(findings.summary.starts_with("Application score 276 points"), "{}", findings.summary);
+    assert_eq!(findings.overview.table.as_ref().unwrap().rows.len(), 4);
     assert!(!findings.found_problem());
     assert_eq!(findings.series["scores"].categories.len(), 4);
     assert!(findings.tables["sources"].iter().all(|row| !row["source"].as_str().unwrap().is_empty()));
@@ -152,12 +155,14 @@ fn the_score_is_made_of_bandwidth_and_access_time_as_the_manual_says() {
 fn a_drive_that_gets_slower_is_a_problem_and_one_pass_decides_nothing() {
     let apps = Apps::new(small()).unwrap();
     let slower = apps.judge(&played(&apps, |name| if name.starts_with("pass 3") { 50e6 } else { 100e6 }));
-    assert_eq!(standing(&slower, "It got slower"), Some(Standing::Holds));
+    assert_eq!(standing(&slower, "speed_over_passes"), Some(Standing::Problem));
+    assert_eq!(slower.answers[0].id, "speed_over_passes", "the problem first");
+    assert!(slower.summary.contains("scored 50% less"), "{}", slower.summary);
     assert!(slower.found_problem());
     let once = Apps::new(AppsOptions { passes: 1, ..small() }).unwrap();
     let once_judged = once.judge(&played(&once, |_| 100e6));
-    assert_eq!(standing(&once_judged, "Its application score is"), Some(Standing::Undecided));
-    assert_eq!(standing(&once_judged, "keeps its speed"), Some(Standing::Undecided));
+    assert_eq!(standing(&once_judged, "score"), Some(Standing::Unknown));
+    assert_eq!(standing(&once_judged, "speed_over_passes"), Some(Standing::Unknown));
     assert!(!once_judged.found_problem());
 }
 
@@ -191,11 +196,11 @@ fn eighteen_phases_are_tested_in_their_order() {
 }
 
 #[test]
-fn a_fall_its_steadiness_and_the_way_back_are_distinguished() {
+fn fall_steadiness_and_recovery_are_told_apart() {
     let holds_out = phases(|_| 100e6);
-    assert_eq!(standing(&holds_out, "keeps its speed under constant writing"), Some(Standing::Holds));
-    assert_eq!(standing(&holds_out, "is steady"), Some(Standing::Holds));
-    assert_eq!(standing(&holds_out, "Idle minutes"), None, "there is nothing to come back from");
+    assert_eq!(standing(&holds_out, "score_under_writes"), Some(Standing::Good));
+    assert_eq!(standing(&holds_out, "steady_state"), Some(Standing::Good));
+    assert_eq!(standing(&holds_out, "idle_recovery"), None, "there is nothing to come back from");
     assert_eq!(holds_out.tables["phases"].len(), 18);
     assert_eq!(holds_out.series["score_by_phase"].lines[0].points.len(), 18);
     assert_eq!(holds_out.series["access_time_by_phase"].lines[0].points.len(), 18);
@@ -203,18 +208,21 @@ fn a_fall_its_steadiness_and_the_way_back_are_distinguished() {
     // Bandwidth and access time both halve: the score does, too.
     let slow = |name: &str| name.starts_with("degrade 8") || name.starts_with("steady");
     let comes_back = phases(|name| if slow(name) { 50e6 } else { 100e6 });
-    let lost = comes_back.verdicts.iter().find(|of| of.claim.contains("are lost")).unwrap();
-    assert!(lost.problem && (lost.estimate.as_ref().unwrap().value - 50.0).abs() < 1e-6);
-    assert_eq!(standing(&comes_back, "Idle minutes bring it back"), Some(Standing::Holds));
+    let lost = &comes_back.answers[0];
+    assert_eq!((&*lost.id, lost.standing), ("score_under_writes", Standing::Problem));
+    assert!((lost.estimate.as_ref().unwrap().value - 50.0).abs() < 1e-6);
+    assert_eq!(standing(&comes_back, "idle_recovery"), Some(Standing::Good));
+    assert!(comes_back.summary.contains("restores it to 100%"), "{}", comes_back.summary);
 
     let stays = phases(|name| if slow(name) || name.starts_with("recover") { 50e6 } else { 100e6 });
-    assert_eq!(standing(&stays, "Idle minutes bring it back"), Some(Standing::Fails));
+    assert_eq!(standing(&stays, "idle_recovery"), Some(Standing::Info));
+    assert!(stays.summary.contains("After idle time it has 50%"), "{}", stays.summary);
 
     let falling = phases(|name| match name.split(' ').nth(1).filter(|_| name.starts_with("steady")) {
         Some(number) => 100e6 / (1.0 + number.trim_end_matches(':').parse::<f64>().unwrap()),
         None => 100e6,
     });
-    assert_eq!(standing(&falling, "is steady"), Some(Standing::Fails));
+    assert_eq!(standing(&falling, "steady_state"), Some(Standing::Info));
 }
 
 #[test]
@@ -226,15 +234,16 @@ fn whatever_was_measured_until_a_stop_is_judged() {
             let mut part = whole.clone();
             part.segments.truncate(end);
             let findings = apps.judge(&part);
-            assert_eq!(standing(&findings, "played to the end"), Some(Standing::Fails), "after {end}");
+            assert_eq!(standing(&findings, "completed"), Some(Standing::Unknown), "after {end}");
+            assert!(!findings.summary.is_empty());
             assert!(!findings.found_problem());
         }
-        assert_eq!(standing(&apps.judge(&whole), "played to the end"), None);
+        assert_eq!(standing(&apps.judge(&whole), "completed"), None);
     }
 }
 
 #[test]
-fn an_application_of_ones_own_is_played_and_stands_in_the_plan() {
+fn an_own_application_is_played_and_becomes_part_of_the_plan() {
     let mut custom = library()[5].application.clone();
     custom.name = "my own".into();
     let options = AppsOptions { applications: Vec::new(), custom: vec![custom.clone()], ..small() };
@@ -250,7 +259,7 @@ fn an_application_of_ones_own_is_played_and_stands_in_the_plan() {
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
     let next = |options: AppsOptions, on: Evidence| Apps::new(options).unwrap().next(&on).unwrap_err();
-    assert!(next(small(), evidence(1 << 30, false)).contains("only be read"));
+    assert!(next(small(), evidence(1 << 30, false)).contains("read-only"));
     assert!(next(small(), evidence(32 * MIB, true)).contains("--span"));
     let space = AppsOptions { space: Some(2 << 30), ..consistency() };
     assert!(next(space, evidence(1 << 30, true)).contains("--space"));

@@ -1,12 +1,13 @@
-//! What bench runs and says, on drives whose speed is known.
+//! What bench runs and finds, on drives whose speed is known.
 
-use crate::support::{evidence, play, standing, steady};
+use crate::support::{answer, evidence, play, standing, steady};
+use likenew_core::answer::Standing;
 use likenew_core::dry_run::DryRun;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::Standing;
+
 use likenew_procedures::bench::{Bench, BenchOptions};
 use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::profile::Profile;
@@ -92,24 +93,30 @@ fn the_table_has_the_mean_and_every_pass() {
     let passes = &findings.tables["passes"];
     assert_eq!(passes.len(), 24);
     assert_eq!(passes[2]["pass"], 3);
-    assert_eq!(standing(&findings, "agree"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "repeatability"), Some(Standing::Good));
     assert_eq!(findings.series["bandwidth"].categories.len(), 4);
-    assert!(
-        findings.verdicts[0].claim.contains("reads at 110 MB/s (SEQ1M Q8T1)"),
-        "{}",
-        findings.verdicts[0].claim
+    assert_eq!(
+        findings.summary,
+        "Sequential read 110 MB/s, write 110 MB/s; 4K random QD1 read 26,900 IOPS, write 26,900 IOPS."
     );
+    let speed = answer(&findings, "speed").estimate.as_ref().unwrap();
+    assert!((speed.value - 110e6).abs() < 1e3, "{speed:?}");
+    let table = findings.overview.table.unwrap();
+    assert_eq!((table.rows.len(), table.rows[0].cells[0].as_str()), (8, "SEQ1M Q8T1 read"));
 }
 
 #[test]
 fn unsteady_passes_are_called_out_and_one_pass_decides_nothing() {
     let unsteady =
         play(&bench(), evidence(SPAN, true), |index, _| steady(if index == 5 { 40e6 } else { 100e6 }));
-    assert_eq!(standing(&unsteady, "agree"), Some(Standing::Fails));
+    let repeatability = answer(&unsteady, "repeatability");
+    assert_eq!((repeatability.standing, repeatability.evidence.len()), (Standing::Unknown, 0));
+    assert!(repeatability.answer.contains("1 of 8 tests"), "{}", repeatability.answer);
+    assert!(!unsteady.found_problem());
     let once = Bench::new(BenchOptions { passes: 1, ..options() }).unwrap();
     let once = play(&once, evidence(SPAN, true), |_, _| steady(100e6));
-    assert_eq!(standing(&once, "agree"), Some(Standing::Undecided));
-    assert!(once.verdicts[0].estimate.is_none());
+    assert_eq!(standing(&once, "repeatability"), Some(Standing::Unknown));
+    assert!(answer(&once, "speed").estimate.is_none());
 }
 
 #[test]
@@ -153,8 +160,9 @@ fn a_steady_drive_is_known_precisely_after_a_third_of_the_bytes() {
     let all: u64 = usual.workloads.iter().map(|workload| workload.until.bytes.unwrap()).sum();
     assert!(moved <= all / 3, "{moved} of {all} bytes");
     let findings = bench.judge(&short);
-    assert_eq!(standing(&findings, "Every mean is known to 2%"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "covered the whole span"), None, "its passes are pieces of it");
+    assert_eq!(standing(&findings, "precision"), Some(Standing::Good));
+    assert!(answer(&findings, "precision").answer.contains("±2%"));
+    assert_eq!(standing(&findings, "coverage"), None, "its passes are pieces of it");
     for row in &findings.tables["results"] {
         let [low, mean, high] =
             ["bytes_per_s_low", "bytes_per_s", "bytes_per_s_high"].map(|key| row[key].as_f64().unwrap());
@@ -166,10 +174,13 @@ fn a_steady_drive_is_known_precisely_after_a_third_of_the_bytes() {
 fn a_drive_that_wavers_is_given_up_and_named() {
     let wavers = |index: usize| steady([4e7, 1e8, 2e8][index % 3]);
     let findings = play(&precise(12), evidence(1 << 30, true), |index, _| wavers(index));
-    assert_eq!(standing(&findings, "Every mean is known to 2%"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "precision"), Some(Standing::Unknown));
     assert_eq!(findings.tables["passes"].len(), 8 * 12);
-    let verdict = findings.verdicts.iter().find(|verdict| verdict.claim.contains("known to")).unwrap();
-    assert!(verdict.evidence.len() == 8 && verdict.evidence[0].contains("after 12 passes"), "{verdict:?}");
+    let precision = answer(&findings, "precision");
+    assert!(
+        precision.evidence.len() == 8 && precision.evidence[0].contains("after 12 passes"),
+        "{precision:?}"
+    );
     let refused =
         BenchOptions { precise: Some(PrecisionGoal(0.02)), passes_max: 2, ..BenchOptions::default() };
     assert!(Bench::new(refused).err().unwrap().contains("passes_max"));
@@ -186,4 +197,36 @@ fn short_passes_go_through_the_span_piece_by_piece() {
         evidence.segments.push(crate::support::segment(&workload, Nanos::ZERO, &steady(1e8)));
     }
     assert_eq!(starts[..3], [0, 64 << 20, 128 << 20]);
+}
+
+#[test]
+fn a_pass_that_the_time_limit_cut_short_is_named() {
+    let slow = Bench::new(BenchOptions { time: Nanos::from_millis(160), ..options() }).unwrap();
+    let mut evidence = evidence(SPAN, true);
+    while let Step::Run(workload) = slow.next(&evidence).unwrap() {
+        let mut cut = workload.clone();
+        if workload.name.starts_with("SEQ1M Q1T1 write") {
+            cut.until.bytes = Some(SPAN / 4);
+        }
+        let segment = crate::support::segment(&cut, Nanos::ZERO, &steady(1e8));
+        evidence.segments.push(likenew_core::segment::Segment { workload, ..segment });
+    }
+    let findings = slow.judge(&evidence);
+    let coverage = answer(&findings, "coverage");
+    assert_eq!(coverage.standing, Standing::Unknown);
+    assert!(
+        coverage.answer.contains("1 of 4 sequential tests") && coverage.answer.contains("25%"),
+        "{coverage:?}"
+    );
+}
+
+#[test]
+fn one_pass_can_be_repeated_with_a_command() {
+    let once = Bench::new(BenchOptions { passes: 1, ops: vec![Mix::Only(Op::Read)], ..options() }).unwrap();
+    let mut evidence = evidence(SPAN, true);
+    evidence.plan.procedure = "bench".into();
+    evidence.plan.target = Some("/media/My Disk".into());
+    let findings = play(&once, evidence, |_, _| steady(100e6));
+    let command = answer(&findings, "repeatability").actions[0].command.clone().unwrap();
+    assert_eq!(command, "likenew bench '/media/My Disk' --op read --span 64MiB --passes 5");
 }

@@ -1,14 +1,15 @@
-//! What cache says of targets whose memory and drive are known.
+//! What cache answers on targets whose memory and drive are known.
 
-use crate::support::{evidence, segment, standing, steady};
+use crate::support::{answer, evidence, segment, standing, steady};
 use likenew_core::access::Access;
+use likenew_core::answer::Standing;
 use likenew_core::counters::Counters;
 use likenew_core::drive::Kind;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_core::workload::Workload;
 use likenew_procedures::all;
 use likenew_procedures::cache::{Cache, CacheOptions};
@@ -64,29 +65,25 @@ fn usual(_: usize, workload: &Workload) -> Option<f64> {
     Some(if second || ends || workload.access == Access::Null { 1.0 } else { 0.0 })
 }
 
-fn wording<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
-    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).unwrap()
-}
-
-const SECOND: &str = "A second buffered read comes from RAM (sequential)";
-const WRITE: &str = "A buffered write ends in RAM (sequential)";
-const DIRECT: &str = "Direct I/O reaches the drive";
+const READ: &str = "sequential_repeated_read";
+const WRITE: &str = "sequential_buffered_write";
+const DIRECT: &str = "direct_io";
 
 #[test]
 fn a_usual_folder_has_ram_where_everybody_expects_it() {
     let (evidence, findings) = play(options(), folder(true), usual);
     assert_eq!(evidence.segments.len(), 1 + 3 * 8);
-    for claim in [SECOND, WRITE, DIRECT] {
-        assert_eq!(standing(&findings, claim), Some(Standing::Holds), "{claim}");
+    for (id, expected) in [(READ, Standing::Info), (WRITE, Standing::Info), (DIRECT, Standing::Good)] {
+        assert_eq!(standing(&findings, id), Some(expected), "{id}");
     }
-    assert!(!findings.found_problem() && findings.verdicts.len() == 3, "{:?}", findings.verdicts);
-    let estimate = wording(&findings, SECOND).estimate.as_ref().unwrap();
+    assert!(!findings.found_problem() && findings.answers.len() == 3, "{:?}", findings.answers);
+    let read = answer(&findings, READ);
+    let estimate = read.estimate.as_ref().unwrap();
     assert_eq!((estimate.value, estimate.low, &*estimate.unit), (100.0, 100.0, "%"));
-    assert!(
-        wording(&findings, SECOND).evidence[1].contains("40.0 times"),
-        "{:?}",
-        wording(&findings, SECOND).evidence
-    );
+    assert!(read.answer.contains("40.0× direct reads"), "{}", read.answer);
+    assert_eq!(findings.summary, format!("{}: {}.", read.question, read.answer));
+    assert!(findings.overview.answers.is_empty(), "the table says the rest");
+    assert_eq!(findings.overview.table.as_ref().unwrap().rows.len(), 6, "null levels are left out");
     let rows = &findings.tables["levels"];
     let levels: Vec<&str> = rows.iter().map(|row| row["level"].as_str().unwrap()).collect();
     let expected = [
@@ -110,12 +107,15 @@ fn a_usual_folder_has_ram_where_everybody_expects_it() {
 }
 
 #[test]
-fn a_span_that_memory_can_not_hold_has_no_ram_and_a_part_of_it_is_reported() {
+fn a_span_that_memory_cannot_hold_has_no_ram_and_a_part_of_it_is_reported() {
     let none = |_: usize, _: &Workload| Some(0.0);
     let (_, findings) = play(options(), folder(true), none);
-    assert_eq!(standing(&findings, SECOND), Some(Standing::Fails));
-    assert_eq!(standing(&findings, WRITE), Some(Standing::Fails));
-    assert_eq!(standing(&findings, DIRECT), Some(Standing::Holds));
+    for id in [READ, WRITE] {
+        assert_eq!(standing(&findings, id), Some(Standing::Info));
+        assert!(answer(&findings, id).answer.starts_with("0%"), "{}", answer(&findings, id).answer);
+        assert_eq!(answer(&findings, id).estimate.as_ref().unwrap().high, 0.0);
+    }
+    assert_eq!(standing(&findings, DIRECT), Some(Standing::Good));
     // Half of it, and now more, now less of it around the limit.
     let half = |index: usize, workload: &Workload| {
         Some(match workload.name.contains("second") {
@@ -125,31 +125,37 @@ fn a_span_that_memory_can_not_hold_has_no_ram_and_a_part_of_it_is_reported() {
         })
     };
     let (_, findings) = play(options(), folder(true), half);
-    let estimate = wording(&findings, SECOND).estimate.clone().unwrap();
+    assert_eq!(standing(&findings, READ), Some(Standing::Info));
+    let estimate = answer(&findings, READ).estimate.clone().unwrap();
     assert!(estimate.low > 45.0 && estimate.low < estimate.value && estimate.high < 60.0, "{estimate:?}");
-    assert_eq!(standing(&findings, WRITE), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, WRITE), Some(Standing::Unknown));
+    assert!(answer(&findings, WRITE).actions[0].id == "more_passes");
 }
 
 #[test]
 fn direct_io_that_is_ram_is_found_here_and_by_every_command() {
     let (_, findings) = play(options(), folder(true), |_, _| Some(1.0));
-    assert_eq!(standing(&findings, DIRECT), Some(Standing::Fails));
-    assert_eq!(standing(&findings, "less reached the device than was moved"), Some(Standing::Holds));
-    assert!(!wording(&findings, DIRECT).caveats.is_empty());
+    assert_eq!(standing(&findings, DIRECT), Some(Standing::Unknown));
+    assert_eq!(findings.answers[0].id, DIRECT, "no other number is surely the drive's");
+    assert!(findings.answers[0].answer.starts_with("100%"), "{}", findings.answers[0].answer);
+    assert_eq!(standing(&findings, "device_bytes_missing"), Some(Standing::Unknown));
+    assert!(!answer(&findings, DIRECT).caveats.is_empty());
 }
 
 #[test]
-fn what_nobody_counts_and_what_was_measured_once_is_undecided() {
+fn what_is_not_counted_and_what_was_measured_once_is_unknown() {
     let (_, findings) = play(options(), folder(true), |_, _| None);
-    for claim in [SECOND, WRITE, DIRECT] {
-        assert_eq!(standing(&findings, claim), Some(Standing::Undecided));
-        assert!(wording(&findings, claim).evidence[0].contains("nobody knows"));
+    for id in [READ, WRITE, DIRECT] {
+        assert_eq!(standing(&findings, id), Some(Standing::Unknown));
+        assert!(answer(&findings, id).evidence[0].contains("Nothing below this target counts"));
+        assert!(answer(&findings, id).actions.is_empty(), "more passes would not help");
     }
     assert!(findings.tables["levels"].iter().all(|row| row["ram_percent"].is_null()));
     let (_, findings) = play(CacheOptions { passes: 1, ..options() }, folder(true), usual);
-    for claim in [SECOND, WRITE, DIRECT] {
-        assert_eq!(standing(&findings, claim), Some(Standing::Undecided));
-        assert!(wording(&findings, claim).caveats[0].contains("measured once"));
+    for id in [READ, WRITE, DIRECT] {
+        assert_eq!(standing(&findings, id), Some(Standing::Unknown));
+        assert!(answer(&findings, id).caveats[0].contains("measured once"));
+        assert_eq!(answer(&findings, id).actions[0].id, "more_passes");
     }
 }
 
@@ -161,8 +167,9 @@ fn what_may_only_be_read_is_only_read_and_its_pages_are_nobodys_to_drop() {
     });
     assert_eq!(evidence.segments.len(), 3 * 4);
     assert!(evidence.segments.iter().all(|of| !of.workload.writes() && !of.workload.cold));
-    assert_eq!(standing(&findings, SECOND), Some(Standing::Holds));
-    assert!(wording(&findings, SECOND).caveats[0].contains("11.1 % of the first read"));
+    assert_eq!(standing(&findings, READ), Some(Standing::Info));
+    assert!(answer(&findings, READ).answer.starts_with("100%"));
+    assert!(answer(&findings, READ).caveats[0].contains("11% of the first read"));
     assert_eq!(standing(&findings, WRITE), None);
     let picture = &findings.series["levels"];
     assert_eq!(picture.categories, ["null", "first buffered", "second buffered", "direct"]);
@@ -198,14 +205,10 @@ fn a_second_read_after_a_break_is_none_and_an_early_end_is_reported() {
     evidence.segments[second].after_interruption = true;
     let findings = cache.judge(&evidence);
     assert_eq!(findings.tables["passes"].len(), 23);
-    assert_eq!(standing(&findings, "Everything was measured"), None);
+    assert_eq!(standing(&findings, "completed"), None);
     for count in 0..evidence.segments.len() {
         let part = Evidence { segments: evidence.segments[..count].to_vec(), ..evidence.clone() };
-        assert_eq!(
-            standing(&cache.judge(&part), "Everything was measured"),
-            Some(Standing::Fails),
-            "{count}"
-        );
+        assert_eq!(standing(&cache.judge(&part), "completed"), Some(Standing::Unknown), "{count}");
     }
 }
 

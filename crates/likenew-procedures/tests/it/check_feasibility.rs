@@ -4,8 +4,10 @@ use std::io;
 use std::path::Path;
 
 use likenew_core::access::Access;
+use likenew_core::answer::Answer;
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::feasibility::{ActionKind, Feasibility, Objection};
+use likenew_core::findings::Findings;
 use likenew_core::lab_error::LabError;
 use likenew_core::plan::Plan;
 use likenew_core::probe::{Probe, ProbeResult};
@@ -13,7 +15,6 @@ use likenew_core::procedure::{Evidence, Step};
 use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
-use likenew_core::verdict::Findings;
 use likenew_procedures::all;
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;
@@ -117,14 +118,19 @@ fn advised(findings: &Findings) -> Vec<String> {
     commands.filter_map(|of| Some(of.split_once("--step ")?.1.to_owned())).collect()
 }
 
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.id == id);
+    found.unwrap_or_else(|| panic!("no {id} in {:#?}", findings.answers))
+}
+
 #[test]
 fn a_check_advises_no_step_that_the_state_of_the_drive_forbids_and_says_why() {
     let all = advised(&asked("check", &[]).1);
     assert!(all.contains(&"trim".to_owned()) && all.contains(&"overwrite".to_owned()), "{all:?}");
     let without = |forbids| {
         let (_, findings) = asked("check", forbids);
-        let first = &findings.verdicts[0];
-        assert!(first.caveats.iter().any(|caveat| caveat.contains(WHY)), "{first:#?}");
+        let cause = answer(&findings, "cause_no_trim");
+        assert!(cause.caveats.iter().any(|caveat| caveat.contains(WHY)), "{cause:#?}");
         advised(&findings)
     };
     assert_eq!(without(&[ActionKind::Fstrim]), ["overwrite"]);
@@ -136,9 +142,11 @@ fn a_check_advises_no_step_that_the_state_of_the_drive_forbids_and_says_why() {
 fn a_recondition_checks_with_what_it_knows_of_the_drive() {
     let (_, findings) = asked("recondition", &[ActionKind::Fstrim, ActionKind::OverwriteFree]);
     assert!(!findings.tables.contains_key("steps"), "{:#?}", findings.tables["steps"]);
-    let before = findings.verdicts.iter().find(|verdict| verdict.claim.starts_with("Before: ")).unwrap();
-    assert!(before.caveats.iter().any(|caveat| caveat.contains(WHY)), "{before:#?}");
-    assert!(!before.claim.contains("Cure"), "{}", before.claim);
+    let answers = format!("{:#?}", findings.answers);
+    assert!(answers.contains(WHY), "{answers}");
+    let mut advised = findings.answers.iter().flat_map(|answer| &answer.actions);
+    let forbidden = ["recondition_trim", "recondition_overwrite"];
+    assert!(advised.all(|action| !forbidden.contains(&action.id.as_str())), "{answers}");
     let (evidence, findings) = asked("recondition", &[ActionKind::Fstrim]);
     let taken: Vec<_> = findings.tables["steps"].iter().map(|row| row["step"].as_str().unwrap()).collect();
     assert_eq!(taken, ["overwrite"]);
@@ -153,10 +161,11 @@ fn runs_that_have_not_asked_go_on_and_are_judged_without() {
         let (mut evidence, findings) = asked(procedure, &[]);
         evidence.observations.retain(|observation| observation.probe != Probe::Feasibility);
         let of = all::from_plan(&evidence.plan).unwrap();
-        let claims = |findings: &Findings| {
-            findings.verdicts.iter().map(|verdict| verdict.claim.clone()).collect::<Vec<_>>()
+        let ids = |findings: &Findings| {
+            findings.answers.iter().map(|of| (of.id.clone(), of.answer.clone())).collect::<Vec<_>>()
         };
-        assert_eq!(claims(&all::judge(&*of, &evidence)), claims(&findings), "{procedure}");
+        let again = all::judge(&*of, &evidence);
+        assert_eq!((&again.summary, ids(&again)), (&findings.summary, ids(&findings)), "{procedure}");
         assert_eq!(of.next(&evidence), Ok(Step::Done), "{procedure}");
         // Cut off in its first check, it goes on with a workload.
         let mut cut = evidence.clone();

@@ -1,10 +1,11 @@
 //! Whether a new drive is worth it, said of waits whose every number is known beforehand.
 
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
+use likenew_core::findings::Findings;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure as _};
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::verdict::{Findings, Standing, Verdict};
 use likenew_procedures::check::{
     Check, CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,
 };
@@ -61,9 +62,9 @@ fn judged(upgrade: UpgradeOptions) -> Findings {
     Check::new(options).unwrap().judge(&Evidence::new(plan, identity, geometry))
 }
 
-fn about<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
-    let found = findings.verdicts.iter().find(|verdict| verdict.claim.contains(words));
-    found.unwrap_or_else(|| panic!("no {words} in {:#?}", findings.verdicts))
+fn about<'a>(findings: &'a Findings, words: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.answer.contains(words));
+    found.unwrap_or_else(|| panic!("no {words} in {:#?}", findings.answers))
 }
 
 #[test]
@@ -75,21 +76,21 @@ fn each_candidate_has_an_answer_and_the_least_waited_for_comes_first() {
         drive("slow", Role::Candidate, Some([60.0, 70.0])),
         drive("faster", Role::Candidate, Some([0.5, 1.0])),
     ]));
-    for (name, standing) in [
-        ("by fast,", Standing::Holds),
-        ("by faster,", Standing::Holds),
-        ("by middling,", Standing::Fails),
-        ("by slow,", Standing::Fails),
+    for words in [
+        "fast pays off",
+        "faster pays off",
+        "middling does not pay off",
+        "slow does not pay off",
         // Half a minute is nothing that anybody pays for.
-        ("worth a higher price", Standing::Fails),
+        "the cheaper of faster and fast",
     ] {
-        assert_eq!(about(&findings, name).standing, standing, "{name}");
+        assert_eq!(about(&findings, words).standing, Standing::Info, "{words}");
     }
-    let fast = about(&findings, "by fast,");
+    let fast = about(&findings, "fast pays off");
     let estimate = fast.estimate.as_ref().unwrap();
     assert_eq!((estimate.value, estimate.low, estimate.high), (39.0 * 60e9, 39.0 * 60e9, 48.0 * 60e9));
-    assert!(fast.claim.contains("39 min 0 s of waiting in the recorded 8 h 0 min"), "{}", fast.claim);
-    assert!(about(&findings, "by slow,").claim.contains("20 min 0 s more would be waited"));
+    assert!(fast.answer.contains("39 min 0 s of waiting in the recorded 8 h 0 min"), "{}", fast.answer);
+    assert!(about(&findings, "slow does not").answer.contains("adds 20 min 0 s of waiting"));
     let order: Vec<&str> =
         findings.tables["upgrade"].iter().map(|row| row["drive"].as_str().unwrap()).collect();
     assert_eq!(order, ["this drive", "faster", "fast", "middling", "slow"]);
@@ -103,14 +104,14 @@ fn it_is_undecided_where_only_writes_would_save_enough_or_nothing_is_known_of_no
         drive("this drive", Role::Now, Some([4.0, 50.0])),
         drive("fast", Role::Candidate, Some([1.0, 2.0])),
     ]));
-    assert_eq!(about(&writes, "by fast,").standing, Standing::Undecided);
+    assert_eq!(about(&writes, "fast saves").standing, Standing::Unknown);
     let unknown = judged(on_day(vec![
         drive("this drive", Role::Now, None),
         drive("fast", Role::Candidate, Some([1.0, 2.0])),
     ]));
-    let verdict = about(&unknown, "by fast.");
-    assert_eq!(verdict.standing, Standing::Undecided);
-    assert!(verdict.evidence[0].contains("does not say how long"), "{:?}", verdict.evidence);
+    let answer = about(&unknown, "whether fast pays off");
+    assert_eq!(answer.standing, Standing::Unknown);
+    assert!(answer.evidence[0].contains("does not say how long"), "{:?}", answer.evidence);
 }
 
 #[test]
@@ -120,9 +121,9 @@ fn a_drive_that_nobody_found_ill_is_not_held_against_its_first_day() {
         drive("this drive", Role::AsNew, Some([2.0, 3.0])),
         drive("fast", Role::Candidate, Some([1.0, 2.0])),
     ]));
-    let verdict = about(&findings, "by fast,");
-    assert_eq!(verdict.standing, Standing::Holds, "there is no cure to take in its place");
-    assert!(!verdict.evidence.iter().any(|sentence| sentence.contains("cure")));
+    let answer = about(&findings, "fast pays off");
+    assert_eq!(answer.standing, Standing::Info, "there is no fix to take in its place");
+    assert!(!answer.evidence.iter().any(|sentence| sentence.contains("fix")));
 }
 
 #[test]
@@ -135,12 +136,12 @@ fn what_makes_no_sense_is_refused_with_what_would() {
     assert!(refused(none).contains("candidate"));
     let fast = || vec![drive("fast", Role::Candidate, Some([1.0, 2.0]))];
     let neither = UpgradeOptions { recording: None, mix: None, drives: fast() };
-    assert!(refused(neither).contains("a day or on a mix"));
+    assert!(refused(neither).contains("either a recording or a mix"));
     let mix = MixOption::new(vec!["word".into()], Vec::new(), 1 << 40, 1 << 30).unwrap();
     let unknown = MixOption { applications: vec!["wrod".into()], ..mix };
     assert!(
         refused(UpgradeOptions { recording: None, mix: Some(unknown), drives: fast() })
-            .contains("no application")
+            .contains("unknown application")
     );
 }
 

@@ -1,10 +1,11 @@
-//! What data says of drives whose speed over compressibility is known.
+//! What data answers on drives whose speed by compressibility is known.
 
-use crate::support::{evidence, play, segment, standing, steady};
+use crate::support::{answer, evidence, play, segment, standing, steady};
+use likenew_core::answer::Standing;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::data::files::{FileScan, FileType};
 use likenew_procedures::data::{Data, DataOptions, Test};
@@ -13,7 +14,7 @@ use likenew_procedures::pattern::Pattern;
 const MIB: u64 = 1 << 20;
 const CAPACITY: u64 = 1 << 30;
 
-/// Writes in sequence, six steps of 4 MiB.
+/// Sequential writes, six steps of 4 MiB.
 fn options() -> DataOptions {
     let tests = vec![Test { pattern: Pattern::Sequential, block: MIB, depth: 2 }];
     DataOptions { steps: 6, ops: vec![Op::Write], tests, span: 24 * MIB, ..DataOptions::default() }
@@ -50,9 +51,12 @@ fn compressing(index: usize, share: f64) -> f64 {
 #[test]
 fn a_drive_that_compresses_is_found_and_is_no_problem() {
     let findings = findings(options(), compressing);
-    assert_eq!(standing(&findings, "The drive compresses: zeros are written 5.0"), Some(Standing::Holds));
+    let answer = &findings.answers[0];
+    assert_eq!((&*answer.id, answer.standing), ("sequential_write", Standing::Info));
+    assert!(answer.answer.contains("the drive compresses"), "{}", answer.answer);
+    assert!(findings.summary.contains("Sequential write: zeros are 5.0"), "{}", findings.summary);
     assert!(!findings.found_problem());
-    let estimate = findings.verdicts[0].estimate.as_ref().unwrap();
+    let estimate = answer.estimate.as_ref().unwrap();
     assert!(estimate.low > 4.8 && estimate.high < 5.2 && estimate.unit == "times", "{estimate:?}");
     let rows = &findings.tables["compressibility"];
     assert_eq!(rows.len(), 6);
@@ -73,47 +77,53 @@ fn a_drive_that_compresses_is_found_and_is_no_problem() {
 fn a_drive_that_only_knows_zeros_does_not_compress() {
     let findings =
         findings(options(), |index, share| scatter(index) * if share == 0.0 { 300e6 } else { 100e6 });
-    assert_eq!(standing(&findings, "as fast as any other data"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "compresses:"), None);
+    let answer = answer(&findings, "sequential_write");
+    assert_eq!(answer.standing, Standing::Info);
+    assert!(answer.answer.contains("as fast as any other data"), "{}", answer.answer);
+    assert!(!answer.answer.contains("compresses"), "{}", answer.answer);
 }
 
 #[test]
 fn with_two_steps_compression_stays_open() {
     let findings = findings(DataOptions { steps: 2, ..options() }, compressing);
-    assert_eq!(standing(&findings, "Zeros are written 5.0"), Some(Standing::Holds));
-    assert!(findings.verdicts[0].caveats[0].contains("open"));
+    let answer = answer(&findings, "sequential_write");
+    assert_eq!((answer.standing, answer.actions.len()), (Standing::Info, 1));
+    let words = ["zeros are 5.0", "not known"];
+    assert!(words.iter().all(|words| answer.answer.contains(words)), "{}", answer.answer);
 }
 
 #[test]
 fn zeros_may_be_slower() {
     let findings = findings(options(), |index, share| scatter(index) * (50e6 + 50e6 * share));
-    assert_eq!(standing(&findings, "Zeros are written only 0.50 times"), Some(Standing::Holds));
+    let answer = answer(&findings, "sequential_write");
+    assert_eq!(answer.standing, Standing::Info);
+    assert!(answer.answer.contains("only 0.50"), "{}", answer.answer);
 }
 
 #[test]
-fn where_it_does_not_matter_one_sentence_says_so() {
+fn where_it_does_not_matter_the_summary_says_so() {
     let all =
         DataOptions { ops: vec![Op::Write, Op::Read], tests: DataOptions::default().tests, ..options() };
     let files = Some(files(&[("text", 1000, 0.3)]));
     let findings = findings(DataOptions { files, ..all }, |index, _| 100e6 * scatter(index));
-    let claim = &findings.verdicts[0].claim;
-    assert!(claim.starts_with("Compressibility does not matter (within"), "{claim}");
-    assert!(
-        claim.ends_with("sequential writes, sequential reads, random writes and random reads."),
-        "{claim}"
-    );
-    assert_eq!(standing(&findings, "At the"), None);
+    assert!(findings.summary.contains("does not change the speed"), "{}", findings.summary);
+    for id in ["sequential_write", "sequential_read", "random_write", "random_read"] {
+        let answer = answer(&findings, id);
+        assert_eq!(answer.standing, Standing::Info);
+        assert!(answer.answer.contains("equally fast, within"), "{}", answer.answer);
+        assert_eq!(standing(&findings, &format!("expected_{id}")), None);
+    }
     assert_eq!(findings.tables["expected"].len(), 4);
 }
 
 #[test]
 fn one_pass_and_scattered_passes_decide_nothing() {
     let once = findings(DataOptions { passes: 1, ..options() }, compressing);
-    assert_eq!(standing(&once, "Compressibility matters to sequential writes"), Some(Standing::Undecided));
+    assert_eq!(standing(&once, "sequential_write"), Some(Standing::Unknown));
     assert!(once.tables["compressibility"][0]["bytes_per_s_low"].is_null());
     let wild = |index: usize, _: f64| 100e6 * (1.0 + 0.9 * ((index * 7919 % 101) as f64 / 101.0));
     let wild = findings(options(), wild);
-    assert_eq!(standing(&wild, "Compressibility matters"), Some(Standing::Undecided));
+    assert_eq!(standing(&wild, "sequential_write"), Some(Standing::Unknown));
 }
 
 #[test]
@@ -126,8 +136,9 @@ fn a_drive_that_slows_down_is_not_taken_for_one_that_compresses() {
         let mut evidence = evidence(CAPACITY, true);
         evidence.plan.seed = seed;
         let findings = play(&data, evidence, |index, _| steady(200e6 - 100e6 * index as f64 / workloads));
-        assert_eq!(standing(&findings, "compresses:"), None, "seed {seed}");
-        assert_eq!(standing(&findings, "Zeros are"), None, "seed {seed}");
+        let answer = answer(&findings, "sequential_write");
+        let differs = ["compresses", "any other data", "not known", "only"];
+        assert!(!differs.iter().any(|words| answer.answer.contains(words)), "seed {seed}: {}", answer.answer);
         let rows = &findings.tables["compressibility"];
         let (zeros, random) =
             (rows[0]["bytes_per_s"].as_f64().unwrap(), rows[5]["bytes_per_s"].as_f64().unwrap());
@@ -150,11 +161,11 @@ fn what_files_can_expect_is_the_harmonic_mean_over_their_bytes() {
     assert!(
         value("bytes_per_s_low") < value("bytes_per_s") && value("bytes_per_s") < value("bytes_per_s_high")
     );
-    assert_eq!(standing(&findings, "Your files compress to 80 %"), Some(Standing::Holds));
-    assert_eq!(
-        standing(&findings, "At the 80 % that your files compress to, sequential writes"),
-        Some(Standing::Holds)
-    );
+    let files = answer(&findings, "files");
+    assert!(files.standing == Standing::Info && files.answer.contains("80%"), "{}", files.answer);
+    let expected = answer(&findings, "expected_sequential_write");
+    assert!(expected.standing == Standing::Info && expected.answer.contains("24%"), "{}", expected.answer);
+    assert!(findings.summary.contains("compress to 80%"), "{}", findings.summary);
     let kinds: Vec<&str> =
         findings.tables["file_types"].iter().map(|row| row["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["video", "text", "not sampled"]);
@@ -181,10 +192,12 @@ fn files_alone_are_described_without_measuring() {
     let data = Data::new(DataOptions { steps: 0, files: Some(scan), ..options() }).unwrap();
     assert_eq!(data.next(&evidence(CAPACITY, false)), Ok(Step::Done));
     let findings = data.judge(&evidence(CAPACITY, false));
-    assert_eq!(standing(&findings, "Your files compress to 30 %"), Some(Standing::Holds));
-    let caveats = findings.verdicts[0].caveats.join(" ");
-    assert!(caveats.contains("time ran out") && caveats.contains("2 files or folders"), "{caveats}");
-    assert_eq!(findings.verdicts.len(), 1);
+    let answer = &findings.answers[0];
+    assert_eq!((&*answer.id, answer.standing), ("files", Standing::Info));
+    assert!((answer.estimate.as_ref().unwrap().value - 30.0).abs() < 1e-9);
+    let caveats = answer.caveats.join(" ");
+    assert!(caveats.contains("Time ran out") && caveats.contains("2 files or folders"), "{caveats}");
+    assert_eq!(findings.answers.len(), 1);
     assert_eq!(findings.tables.keys().collect::<Vec<_>>(), ["file_types"]);
 }
 
@@ -193,7 +206,7 @@ fn an_interrupted_run_says_how_far_it_came_and_nothing_measured_says_nothing() {
     let data = Data::new(options()).unwrap();
     let mut evidence = evidence(CAPACITY, true);
     let nothing = data.judge(&evidence);
-    assert_eq!(standing(&nothing, "Everything was measured"), Some(Standing::Fails));
+    assert_eq!(standing(&nothing, "completed"), Some(Standing::Unknown));
     assert!(nothing.tables["compressibility"].is_empty() && nothing.series.is_empty());
     for _ in 0..15 {
         let Step::Run(workload) = data.next(&evidence).unwrap() else { panic!("there are 24") };
@@ -201,7 +214,7 @@ fn an_interrupted_run_says_how_far_it_came_and_nothing_measured_says_nothing() {
         evidence.segments.push(segment(&workload, started_at, &steady(100e6)));
     }
     let findings = data.judge(&evidence);
-    assert_eq!(standing(&findings, "Everything was measured"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "completed"), Some(Standing::Unknown));
     assert_eq!(findings.tables["passes"].len(), 9);
 }
 
@@ -212,8 +225,10 @@ fn a_file_system_that_compresses_is_named() {
     evidence.identity.facts.push(("file system".into(), "btrfs".into()));
     let data = Data::new(options()).unwrap();
     let findings = play(&data, evidence, |index, workload| steady(compressing(index, share(workload))));
-    assert_eq!(standing(&findings, "The file system or the drive compresses"), Some(Standing::Holds));
-    assert!(findings.verdicts[0].caveats[0].contains("btrfs"));
+    let answer = &findings.answers[0];
+    assert_eq!((&*answer.id, answer.standing), ("sequential_write", Standing::Info));
+    assert!(answer.answer.contains("the file system or the drive compresses"), "{}", answer.answer);
+    assert!(answer.caveats[0].contains("btrfs"));
 }
 
 #[test]
@@ -228,8 +243,8 @@ fn a_plan_reads_back() {
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
     let data = Data::new(options()).unwrap();
-    assert!(data.next(&evidence(MIB, true)).unwrap_err().contains("more than"));
-    assert!(data.next(&evidence(CAPACITY, false)).unwrap_err().contains("only be read"));
+    assert!(data.next(&evidence(MIB, true)).unwrap_err().contains("--span"));
+    assert!(data.next(&evidence(CAPACITY, false)).unwrap_err().contains("read-only"));
     let test = options().tests[0];
     let mut unsound = files(&[("text", 1000, 0.3)]);
     unsound.types[0].compresses_to.as_mut().unwrap().low = 0.9;

@@ -1,17 +1,30 @@
 //! What endure runs and says, on drives whose course is known.
 
-use crate::support::{SpeedPattern, evidence, play, standing, steady};
+use crate::support::{SpeedPattern, evidence, play, steady};
 use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::endure::loop_test::LoopOptions;
 use likenew_procedures::endure::{Endure, EndureOptions};
 use likenew_procedures::profile::Profile;
+
+/// The answer with this id.
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.id == id);
+    found.unwrap_or_else(|| panic!("no answer \"{id}\" in {:#?}", findings.answers))
+}
+
+/// The standing of the answer with this id, if its text contains `words`.
+fn standing(findings: &Findings, id: &str, words: &str) -> Option<Standing> {
+    let mut answers = findings.answers.iter().filter(|answer| answer.id == id);
+    answers.find(|answer| answer.answer.contains(words)).map(|answer| answer.standing)
+}
 
 const SPAN: u64 = 8 << 20;
 const PLACES: u64 = 32;
@@ -45,7 +58,7 @@ fn played(options: LoopOptions, speed: impl Fn(u64) -> f64) -> Findings {
     play(&loop_test(options), evidence(AREA, true), course(speed))
 }
 
-fn level<'a>(findings: &'a Findings, test: &str, op: &str) -> &'a likenew_core::verdict::Row {
+fn level<'a>(findings: &'a Findings, test: &str, op: &str) -> &'a likenew_core::findings::Row {
     let mut rows = findings.tables["levels"].iter();
     rows.find(|row| row["test"] == test && row["op"] == op).unwrap()
 }
@@ -116,7 +129,7 @@ fn without_trim_nothing_is_deleted_and_a_target_without_it_is_no_mistake() {
     untrimmed.geometry.trims = false;
     let short = LoopOptions { fills: Some(0.5), ..options() };
     let findings = play(&loop_test(short), untrimmed, course(|_| 1e8));
-    assert!(findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("no TRIM")), "{findings:?}");
+    assert!(findings.answers[0].caveats.iter().any(|caveat| caveat.contains("ignores TRIM")), "{findings:?}");
 }
 
 #[test]
@@ -153,10 +166,13 @@ fn a_knee_is_found_where_it_is_and_the_level_after_it_is_steady() {
     assert!(near(&level["peak_bytes_per_s"], 200e6) && near(&level["steady_bytes_per_s"], 80e6));
     assert!(near(&level["share_of_peak_percent"], 40.0) && level["is_steady"] == true);
     assert!(level["steady_from_bytes"].as_u64().unwrap() >= 6 * AREA, "{level:?}");
-    assert_eq!(standing(&findings, "Writes keep 40 % of their best speed"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "Writes have 3 knees in 3 of 3 tests"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "Writes have reached a steady state"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "Reads have no knee"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_steady_share", "40% of peak"), Some(Standing::Info));
+    assert_eq!(
+        standing(&findings, "write_knees", "3 changes of level in 3 of 3 tests"),
+        Some(Standing::Info)
+    );
+    assert_eq!(standing(&findings, "write_steady_state", "reached after"), Some(Standing::Good));
+    assert_eq!(standing(&findings, "read_knees", ""), Some(Standing::Good));
     assert!(!findings.found_problem(), "writes that settle below their best are how flash works");
     assert_eq!(findings.series["RND4K Q1T1"].marks.len(), 1);
 }
@@ -165,26 +181,26 @@ fn a_knee_is_found_where_it_is_and_the_level_after_it_is_steady() {
 fn a_drive_that_does_not_change_has_no_knee() {
     let findings = played(options(), |_| 200e6);
     assert!(findings.tables["knees"].is_empty());
-    assert_eq!(standing(&findings, "Writes have no knee"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "Writes keep their best speed"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_knees", ""), Some(Standing::Good));
+    assert_eq!(standing(&findings, "write_steady_share", "100% of peak"), Some(Standing::Info));
 }
 
 #[test]
 fn too_few_loops_decide_nothing() {
     let findings = played(LoopOptions { fills: Some(0.5), ..options() }, |_| 200e6);
-    assert_eq!(standing(&findings, "Writes have no knee"), Some(Standing::Undecided));
-    assert_eq!(standing(&findings, "Writes have reached a steady state"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, "write_knees", ""), Some(Standing::Unknown));
+    assert_eq!(standing(&findings, "write_steady_state", ""), Some(Standing::Unknown));
     assert_eq!(level(&findings, "file", "write")["steady_bytes_per_s"], serde_json::Value::Null);
     // Four fills are steady, but a part of the area was never written: a fresh drive looks like that, too.
     let findings = played(LoopOptions { fills: Some(6.0), ..options() }, |_| 200e6);
-    assert_eq!(standing(&findings, "Writes have no knee"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "Writes have reached a steady state"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, "write_knees", ""), Some(Standing::Good));
+    assert_eq!(standing(&findings, "write_steady_state", ""), Some(Standing::Unknown));
 }
 
 #[test]
 fn what_falls_to_the_end_is_not_steady_and_flagged() {
     let findings = played(options(), |turn| 200e6 * 0.98f64.powi(turn as i32));
-    assert_eq!(standing(&findings, "Writes have reached a steady state"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "write_steady_state", "not reached"), Some(Standing::Info));
     let level = level(&findings, "SEQ1M Q1T1", "write");
     assert!(level["steady_bytes_per_s"].is_null() && level["is_steady"] == false);
     assert!(level["last_bytes_per_s"].as_f64().unwrap() < 70e6, "{level:?}");
@@ -198,12 +214,12 @@ fn the_zones_of_a_disk_are_no_knees() {
     let endure = loop_test(LoopOptions { fills: Some(26.0), ..options() });
     let findings = play(&endure, evidence(AREA, true), |_, workload| steady(zone(turn(workload))));
     assert_eq!(
-        standing(&findings, "Writes have no knee"),
-        Some(Standing::Holds),
+        standing(&findings, "write_knees", ""),
+        Some(Standing::Good),
         "{:?}",
         findings.tables["knees"]
     );
-    assert_eq!(standing(&findings, "Reads have no knee"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "read_knees", ""), Some(Standing::Good));
 }
 
 #[test]
@@ -211,15 +227,18 @@ fn reads_that_fall_to_less_than_a_quarter_are_a_problem() {
     let falls = |_: usize, workload: &Workload| steady(if turn(workload) < 20 { 250e6 } else { 50e6 });
     let findings = play(&loop_test(options()), evidence(AREA, true), falls);
     assert!(findings.found_problem());
-    let problem = findings.verdicts.iter().find(|verdict| verdict.problem).unwrap();
-    assert!(problem.claim.starts_with("Reads keep 20 %"), "{}", problem.claim);
+    let problem = answer(&findings, "read_steady_share");
+    assert_eq!(problem.standing, Standing::Problem);
+    assert!(problem.answer.contains("20% of peak"), "{problem:?}");
+    assert!(findings.summary.contains("20% of peak"), "{}", findings.summary);
 }
 
 #[test]
 fn an_interrupted_run_is_judged_by_its_whole_tests() {
     let endure = loop_test(options());
     let mut evidence = evidence(AREA, true);
-    assert!(endure.judge(&evidence).verdicts.is_empty());
+    let nothing = endure.judge(&evidence);
+    assert!(nothing.answers.is_empty() && !nothing.summary.is_empty());
     for index in 0..PARTS * 8 + 3 {
         let Step::Run(workload) = endure.next(&evidence).unwrap() else { panic!() };
         let mut segment = crate::support::segment(&workload, Nanos::ZERO, &steady(1e8));
@@ -253,7 +272,7 @@ fn nonsense_settings_are_refused_by_name() {
         assert!(Endure::from_options(&toml::from_str(text).unwrap()).err().unwrap().contains(word), "{text}");
     }
     assert!(loop_test(options()).next(&evidence(SPAN / 2, true)).unwrap_err().contains("--area"));
-    assert!(loop_test(options()).next(&evidence(AREA, false)).unwrap_err().contains("only be read"));
+    assert!(loop_test(options()).next(&evidence(AREA, false)).unwrap_err().contains("read-only"));
 }
 
 #[test]

@@ -1,15 +1,28 @@
 //! What the tests of SNIA's specification run and say, on drives whose course is known.
 
-use crate::support::{evidence, play, standing, steady};
+use crate::support::{evidence, play, steady};
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::endure::snia_plan::SniaOptions;
 use likenew_procedures::endure::{Endure, EndureOptions};
+
+/// The answer with this id.
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.id == id);
+    found.unwrap_or_else(|| panic!("no answer \"{id}\" in {:#?}", findings.answers))
+}
+
+/// The standing of the answer with this id, if its text contains `words`.
+fn standing(findings: &Findings, id: &str, words: &str) -> Option<Standing> {
+    let mut answers = findings.answers.iter().filter(|answer| answer.id == id);
+    answers.find(|answer| answer.answer.contains(words)).map(|answer| answer.standing)
+}
 
 const AREA: u64 = 64 << 20;
 
@@ -47,7 +60,7 @@ fn the_iops_test_prepares_and_ends_with_the_first_steady_window() {
     let prepared: u64 = evidence.segments[..2].iter().map(|segment| segment.bytes(Op::Write)).sum();
     assert_eq!(prepared, 2 * AREA);
     assert!(evidence.segments[..2].iter().all(|s| s.workload.streams[0].size.max() == 128 << 10));
-    assert_eq!(standing(&findings, "reached a steady state after 8 rounds"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "steady_state", "reached after 8 rounds"), Some(Standing::Good));
     let windows = &findings.tables["windows"];
     assert_eq!(windows.len(), 3);
     assert!(windows.iter().all(|window| window["is_steady"] == true && window["rounds"] == 8));
@@ -75,8 +88,9 @@ fn a_variable_that_does_not_settle_ends_after_25_rounds_and_is_flagged() {
     };
     let (evidence, findings) = run(&endure, speed);
     assert_eq!(evidence.segments.len(), 2 + 25 * 56);
-    assert_eq!(standing(&findings, "reached a steady state"), Some(Standing::Fails));
-    assert_eq!(standing(&findings, "At the end, not in a steady state"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "steady_state", "not reached"), Some(Standing::Info));
+    assert_eq!(answer(&findings, "result").standing, Standing::Info);
+    assert!(findings.summary.starts_with("At the end, not steady"), "{}", findings.summary);
     let windows = &findings.tables["windows"];
     let steady: Vec<bool> = windows.iter().map(|window| window["is_steady"].as_bool().unwrap()).collect();
     assert_eq!(steady, [true, false, true]);
@@ -92,7 +106,13 @@ fn throughput_prepares_before_each_block() {
     assert_eq!(names[2..4], ["round 1 SEQ128K Q32T4 read", "round 1 SEQ128K Q32T4 write"]);
     assert_eq!(names[12..15], ["prepare 1/2", "prepare 2/2", "round 1 SEQ1M Q32T4 read"]);
     assert_eq!(evidence.segments[12].workload.streams[0].size.max(), 1 << 20);
-    assert_eq!(standing(&findings, "steady state in blocks of 1 MiB after 5 rounds"), Some(Standing::Holds));
+    let phases = findings.answers.iter().filter(|answer| answer.id == "steady_state");
+    assert!(
+        phases
+            .clone()
+            .all(|phase| phase.standing == Standing::Good && phase.answer == "reached after 5 rounds")
+    );
+    assert_eq!(phases.map(|phase| phase.question.as_str()).collect::<Vec<_>>().len(), 2);
     assert_eq!(findings.tables["results"].len(), 4);
 }
 
@@ -122,8 +142,8 @@ fn write_saturation_ends_when_the_area_was_written_four_times() {
     assert_eq!(findings.tables["knees"].len(), 1);
     let level = &findings.tables["levels"][0];
     assert!((level["steady_bytes_per_s"].as_f64().unwrap() / 200e6 - 1.0).abs() < 0.01, "{level:?}");
-    assert_eq!(standing(&findings, "Writes keep 50 % of their best speed"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "Random writes have reached a steady state"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_steady_share", "50% of peak"), Some(Standing::Info));
+    assert_eq!(standing(&findings, "write_steady_state", ""), Some(Standing::Good));
 }
 
 #[test]
@@ -132,14 +152,14 @@ fn a_level_that_is_held_from_the_first_minute_ends_the_saturation_after_five_sam
     let endure = Endure::new(EndureOptions::SniaWsat(short)).unwrap();
     let (evidence, findings) = run(&endure, |_| 20.48e6);
     assert_eq!(evidence.segments.len(), 5 * 31);
-    assert_eq!(standing(&findings, "Random writes have reached a steady state"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_steady_state", ""), Some(Standing::Good));
 }
 
 #[test]
 fn deviations_from_the_specification_are_reported() {
     let endure = Endure::new(EndureOptions::SniaLatency(options())).unwrap();
     let findings = play(&endure, evidence(AREA, true), |_, _| steady(1e8));
-    let caveats = &findings.verdicts[0].caveats;
+    let caveats = &findings.answers[0].caveats;
     assert!(caveats.iter().any(|caveat| caveat.contains("20ms") && caveat.contains("60s")), "{caveats:?}");
     let half = SniaOptions { area: Some(AREA / 2), round: Nanos::from_secs(60), ..options() };
     let endure = Endure::new(EndureOptions::SniaLatency(half)).unwrap();
@@ -150,10 +170,10 @@ fn deviations_from_the_specification_are_reported() {
     }
     let findings = endure.judge(&evidence);
     assert!(
-        findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("50 % of the drive")),
+        findings.answers[0].caveats.iter().any(|caveat| caveat.contains("50% of the drive")),
         "{findings:?}"
     );
-    assert_eq!(standing(&findings, "reached a steady state"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, "steady_state", ""), Some(Standing::Unknown));
 }
 
 #[test]

@@ -1,12 +1,25 @@
 //! What fill says of lists of speeds whose shape is known.
 
-use crate::support::{SpeedPattern, evidence, play, segment, standing, steady};
+use crate::support::{SpeedPattern, evidence, play, segment, steady};
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::Findings;
 use likenew_core::io::Outcome;
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_procedures::fill::{Fill, FillOptions, Repeat};
+
+/// The answer with this id.
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.id == id);
+    found.unwrap_or_else(|| panic!("no answer \"{id}\" in {:#?}", findings.answers))
+}
+
+/// The standing of the answer with this id, if its text contains `words`.
+fn standing(findings: &Findings, id: &str, words: &str) -> Option<Standing> {
+    let mut answers = findings.answers.iter().filter(|answer| answer.id == id);
+    answers.find(|answer| answer.answer.contains(words)).map(|answer| answer.standing)
+}
 
 const MIB: u64 = 1 << 20;
 
@@ -26,8 +39,8 @@ fn findings(files: u32, course: impl Fn(usize) -> SpeedPattern) -> Findings {
 #[test]
 fn a_drive_as_new_is_flat() {
     let findings = findings(100, |file| steady(76e6 * scatter(file)));
-    assert_eq!(standing(&findings, "Every file was written at about 76"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "No write stalled"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_speed", "76."), Some(Standing::Good));
+    assert_eq!(standing(&findings, "stalls", ""), Some(Standing::Good));
     assert!(!findings.found_problem());
     assert_eq!(findings.tables["files"].len(), 100);
     assert_eq!(findings.tables["files"][0]["stalls"], 0);
@@ -37,31 +50,31 @@ fn a_drive_as_new_is_flat() {
 fn two_levels_in_runs_are_a_problem() {
     let slow = |file: usize| file % 40 >= 25;
     let findings = findings(200, |file| steady(scatter(file) * if slow(file) { 6e6 } else { 75e6 }));
-    assert_eq!(standing(&findings, "two groups"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_speed", " the rest at "), Some(Standing::Problem));
     assert!(findings.found_problem());
-    let evidence = findings.verdicts[0].evidence.join(" ");
-    assert!(evidence.contains("in runs"), "{evidence}");
-    assert!(findings.verdicts[0].claim.contains("38 %"), "{}", findings.verdicts[0].claim);
+    let first = &findings.answers[0];
+    assert!(first.evidence[0].contains("follow one another"), "{first:?}");
+    assert!(findings.summary.contains("38% of files"), "{}", findings.summary);
 }
 
 #[test]
 fn a_disks_zones_are_no_problem() {
     let findings = findings(100, |file| steady(scatter(file) * (110e6 - 0.55e6 * file as f64)));
-    assert_eq!(standing(&findings, "falls steadily"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_speed", "falls evenly"), Some(Standing::Info));
     assert!(!findings.found_problem());
 }
 
 #[test]
 fn a_drive_that_recovers_while_it_is_filled_had_fallen() {
     let findings = findings(100, |file| steady(scatter(file) * (20e6 + 0.5e6 * file as f64)));
-    assert_eq!(standing(&findings, "rises steadily"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_speed", "rises evenly"), Some(Standing::Problem));
     assert!(findings.found_problem());
 }
 
 #[test]
 fn few_files_decide_nothing() {
     let findings = findings(5, |file| steady(if file < 2 { 6e6 } else { 75e6 }));
-    assert_eq!(standing(&findings, "one speed"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, "write_speed", "too few"), Some(Standing::Unknown));
 }
 
 #[test]
@@ -71,7 +84,7 @@ fn a_pause_is_found_with_its_file_and_place() {
         bytes_per_s: 75e6,
         pause: if file == 7 { pause } else { Nanos::ZERO },
     });
-    assert_eq!(standing(&findings, "Writing stalled 1 times"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "stalls", "1 stall,"), Some(Standing::Problem));
     let stall = &findings.tables["stalls"][0];
     assert_eq!(stall["file"], 8);
     // The four writes that were in flight when the pause began have all waited; the first of them names the place.
@@ -95,12 +108,9 @@ fn passes_are_made_until_another_one_changes_little() {
     let findings = play(&fill, evidence(20 * 64 * MIB, true), |index, _| {
         steady(if index < 80 { scatter(index) * speed_of_pass(index / 20) } else { 250e6 * scatter(index) })
     });
-    assert_eq!(standing(&findings, "The speed has settled at 75."), Some(Standing::Holds));
-    assert_eq!(
-        standing(&findings, "In the first pass: Every file was written at about 20"),
-        Some(Standing::Holds)
-    );
-    assert_eq!(standing(&findings, "Every file was read at about 250"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "settled", "75."), Some(Standing::Good));
+    assert_eq!(standing(&findings, "first_pass", "20."), Some(Standing::Good));
+    assert_eq!(standing(&findings, "read_speed", "in every file"), Some(Standing::Good));
     assert!(!findings.found_problem(), "it has come back");
     let of = |table: &str| findings.tables[table].len();
     assert_eq!((of("passes"), of("files"), of("read_back")), (4, 80, 20));
@@ -117,9 +127,9 @@ fn what_does_not_settle_ends_after_ten_passes() {
     let findings = play(&fill, evidence(10 * 64 * MIB, true), |index, _| {
         steady(scatter(index) * [40e6, 70e6][index / 10 % 2])
     });
-    assert_eq!(standing(&findings, "had settled after 10 passes"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "settled", "not settled after 10 passes"), Some(Standing::Info));
     let one = play(&passes(10, Repeat::Times(1), false), evidence(10 * 64 * MIB, true), |_, _| steady(40e6));
-    assert_eq!(standing(&one, "settled"), None, "one pass says nothing of another");
+    assert_eq!(standing(&one, "settled", ""), None, "one pass says nothing of another");
 }
 
 #[test]
@@ -130,10 +140,7 @@ fn a_drive_that_reads_its_old_data_slowly_is_a_problem() {
         steady(scatter(index) * if slow { 30e6 } else { 250e6 })
     });
     assert!(findings.found_problem());
-    assert_eq!(
-        standing(&findings, "The files fall into two groups: 38 % at about 30"),
-        Some(Standing::Holds)
-    );
+    assert_eq!(standing(&findings, "read_speed", "38% of files at "), Some(Standing::Problem));
 }
 
 #[test]
@@ -142,7 +149,7 @@ fn one_file_is_judged_by_its_parts() {
     let fill = Fill::new(options).unwrap();
     assert_eq!(fill.layout().files, 1);
     let findings = play(&fill, evidence(64 * 64 * MIB, true), |index, _| steady(75e6 * scatter(index)));
-    assert_eq!(standing(&findings, "Every part was written at about 75"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "write_speed", "in every part"), Some(Standing::Good));
     assert_eq!(
         (findings.tables["parts"].len(), findings.tables["parts"][9]["part"].as_u64()),
         (64, Some(10))
@@ -159,8 +166,11 @@ fn a_run_stopped_in_a_later_pass_says_so_and_goes_on_there() {
         evidence.segments.push(segment(&workload, started_at, &steady(75e6)));
     }
     let findings = fill.judge(&evidence);
-    assert_eq!(standing(&findings, "All 10 files were written"), Some(Standing::Fails));
-    assert_eq!(standing(&findings, "changes its speed"), Some(Standing::Undecided));
+    assert_eq!(
+        standing(&findings, "completed", "4 of 10 files were written in pass 2"),
+        Some(Standing::Unknown)
+    );
+    assert_eq!(standing(&findings, "settled", ""), Some(Standing::Unknown));
     let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("6 files are left") };
     assert_eq!(workload.name, "pass 2, file 5");
 }
@@ -176,13 +186,16 @@ fn an_interrupted_run_says_how_far_it_came() {
         evidence.segments.push(segment(&workload, started_at, &steady(75e6)));
     }
     let findings = fill.judge(&evidence);
-    assert_eq!(standing(&findings, "All 50 files"), Some(Standing::Fails));
+    assert_eq!(standing(&findings, "completed", "12 of 50 files"), Some(Standing::Unknown));
+    assert_eq!(answer(&findings, "write_speed").standing, Standing::Good);
     assert_eq!(findings.tables["files"].len(), 12);
 }
 
 #[test]
 fn a_bad_medium_is_a_problem_and_a_full_file_system_is_none() {
-    for (errno, problem, words) in [(5, true, "The drive failed"), (28, false, "The system refused")] {
+    for (errno, expected, words) in
+        [(5, Standing::Problem, "the drive failed"), (28, Standing::Info, "the system refused")]
+    {
         let (fill, mut evidence) = (fill(50), evidence(50 * 64 * MIB, true));
         let Step::Run(workload) = fill.next(&evidence).unwrap() else { panic!("nothing was written yet") };
         let mut segment = segment(&workload, Nanos::ZERO, &steady(75e6));
@@ -192,8 +205,8 @@ fn a_bad_medium_is_a_problem_and_a_full_file_system_is_none() {
         segment.refused_ios.push(refused);
         evidence.segments.push(segment);
         let findings = fill.judge(&evidence);
-        assert_eq!(standing(&findings, words), Some(Standing::Holds));
-        assert_eq!(findings.found_problem(), problem);
+        assert_eq!(standing(&findings, "io_errors", words), Some(expected));
+        assert_eq!(findings.found_problem(), expected == Standing::Problem);
     }
 }
 
@@ -202,12 +215,13 @@ fn nothing_measured_judges_to_nothing_wrong() {
     let findings = fill(50).judge(&evidence(50 * 64 * MIB, true));
     assert!(!findings.found_problem());
     assert!(findings.tables["files"].is_empty() && findings.series.is_empty());
+    assert!(!findings.summary.is_empty());
 }
 
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
-    assert!(fill(10).next(&evidence(MIB, true)).unwrap_err().contains("more than"));
-    assert!(fill(1).next(&evidence(64 * MIB, false)).unwrap_err().contains("only be read"));
+    assert!(fill(10).next(&evidence(MIB, true)).unwrap_err().contains("exceed"));
+    assert!(fill(1).next(&evidence(64 * MIB, false)).unwrap_err().contains("read-only"));
     for (options, word) in [
         (FillOptions { files: 0, ..FillOptions::default() }, "files"),
         (FillOptions { block: 1000, ..FillOptions::default() }, "block"),

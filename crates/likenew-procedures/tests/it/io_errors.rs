@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use likenew_core::answer::Standing;
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
+use likenew_core::findings::Findings;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::mix::Mix;
@@ -19,7 +21,6 @@ use likenew_core::segment::Segment;
 use likenew_core::target::{Geometry, Target};
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_procedures::all;
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;
@@ -146,7 +147,7 @@ impl Target for RefusingLane<'_> {
     }
 }
 
-/// Takes part in a run without keeping anything, and has a short recording at hand.
+/// Keeps nothing of a run, and has a short recording at hand.
 struct Bystander;
 
 impl Observer for Bystander {
@@ -259,7 +260,7 @@ const QUESTIONS: &[Question] = &[
 ];
 
 /// What a question came to.
-struct Answer {
+struct Outcomes {
     evidence: Evidence,
     findings: Findings,
     /// I/Os of the operation that it asked for.
@@ -267,7 +268,7 @@ struct Answer {
 }
 
 /// The question put to a drive that refuses something, as far as that goes.
-fn asked(question: &Question, refusal: Refusal) -> Answer {
+fn asked(question: &Question, refusal: Refusal) -> Outcomes {
     let spec = Spec::parse("sim:tiny-flash?fill=0.5").unwrap();
     let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
     let asked = Arc::new(AtomicU64::new(0));
@@ -284,7 +285,7 @@ fn asked(question: &Question, refusal: Refusal) -> Answer {
     let ended = run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander);
     ended.unwrap_or_else(|reason| panic!("{}: {reason}", question.procedure));
     let findings = all::judge(&*procedure, &evidence);
-    Answer { evidence, findings, asked: asked.load(Ordering::Relaxed) }
+    Outcomes { evidence, findings, asked: asked.load(Ordering::Relaxed) }
 }
 
 /// Whether a segment measured nothing, as I/Os of an operation were refused.
@@ -315,7 +316,8 @@ fn is_rate(key: &str) -> bool {
     key.ends_with("per_s") || key.ends_with("iops") || key.contains("_per_s_")
 }
 
-/// Sentences of findings that state a rate of nothing, and cells of tables and points of pictures that do, or that state one of what failed.
+/// Sentences of findings that state a rate of nothing, and cells of tables and points of plots that do so, or that state
+/// a rate of what failed.
 fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Vec<String> {
     let mut all = Vec::new();
     let of_failed = evidence.segments.iter().filter(|segment| failed(segment, refusal.op));
@@ -325,27 +327,32 @@ fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Ve
     let is_like = |rates: &[f64], value: f64| rates.iter().any(|rate| (rate / value - 1.0).abs() < 1e-9);
     // What another workload came to by accident is that one's.
     let is_of_failed = |value: f64| is_like(&of_failed, value) && !is_like(&of_others, value);
-    for verdict in &findings.verdicts {
-        let sentences = verdict.evidence.iter().chain(&verdict.caveats).chain([&verdict.claim]);
-        for sentence in sentences {
-            let words: Vec<&str> = sentence.split([' ', '(', ')', ',', ';']).collect();
-            let is_rate = |unit: &str| unit.ends_with("B/s") || unit.starts_with("IOPS");
-            // The interval of a few passes may reach down to 0.
-            let rates_nothing = |at: usize| {
-                let is_low_end = words.get(at + 2) == Some(&"to");
-                let is_nothing = |value: f64| value <= 0.0 && !is_low_end || !value.is_finite();
-                words.get(at + 1).is_some_and(|unit| is_rate(unit))
-                    && words[at].parse::<f64>().is_ok_and(is_nothing)
-            };
-            if (0..words.len()).any(rates_nothing) || sentence.contains("NaN") {
-                all.push(sentence.clone());
-            }
+    let cells = findings.overview.table.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+    let texts = findings.answers.iter().flat_map(|answer| {
+        let actions = answer.actions.iter().map(|action| &action.why);
+        answer.evidence.iter().chain(&answer.caveats).chain([&answer.answer]).chain(actions)
+    });
+    for sentence in texts.chain(cells).chain([&findings.summary]) {
+        let words = sentence.split([' ', '(', ')', ';']).map(|word| word.trim_end_matches([',', '.']));
+        let words: Vec<&str> = words.collect();
+        let is_rate = |unit: &str| unit.ends_with("B/s") || unit.starts_with("IOPS");
+        // The interval of a few passes may reach down to 0.
+        let rates_nothing = |at: usize| {
+            let is_low_end = words.get(at + 2) == Some(&"to");
+            let is_nothing = |value: f64| value <= 0.0 && !is_low_end || !value.is_finite();
+            words.get(at + 1).is_some_and(|unit| is_rate(unit))
+                && words[at].replace(',', "").parse::<f64>().is_ok_and(is_nothing)
+        };
+        if (0..words.len()).any(rates_nothing) || sentence.contains("NaN") {
+            all.push(sentence.clone());
         }
-        let rate = verdict.estimate.as_ref().filter(|of| of.unit == "bytes/s");
+    }
+    for answer in &findings.answers {
+        let rate = answer.estimate.as_ref().filter(|of| of.unit == "bytes/s");
         if let Some(estimate) =
             rate.filter(|of| !(of.value > 0.0 && of.value.is_finite()) || is_of_failed(of.value))
         {
-            all.push(format!("{}: {estimate:?}", verdict.claim));
+            all.push(format!("{}: {estimate:?}", answer.id));
         }
     }
     for (name, rows) in &findings.tables {
@@ -380,13 +387,13 @@ fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Ve
 }
 
 /// What is wrong with an answer of which some I/Os were refused.
-fn faults(question: &Question, refusal: Refusal, answer: &Answer) -> Vec<String> {
-    let Answer { evidence, findings, .. } = answer;
+fn faults(question: &Question, refusal: Refusal, outcomes: &Outcomes) -> Vec<String> {
+    let Outcomes { evidence, findings, .. } = outcomes;
     let of = format!("{} ({}) on {refusal:?}", question.procedure, question.options.replace('\n', "; "));
     let mut faults: Vec<String> =
         false_rates(evidence, findings, refusal).into_iter().map(|what| format!("{of}: {what}")).collect();
     let errors: u64 = evidence.segments.iter().map(Segment::errors).sum();
-    // What a look is refused is in its answer.
+    // What a probe is refused is in its result.
     if errors == 0 && evidence.observations.is_empty() {
         faults.push(format!("{of}: nothing was refused"));
     }
@@ -399,15 +406,18 @@ fn faults(question: &Question, refusal: Refusal, answer: &Answer) -> Vec<String>
             && sentence.contains(refusal.op.name())
             && sentence.contains(&format!("offset {}", segment.refused_ios[0].offset))
     };
-    let is_told = findings.verdicts.iter().any(|verdict| {
-        verdict.claim.contains("not measured")
-            && verdict.standing == Standing::Undecided
-            && verdict.evidence.iter().any(names_error)
+    let is_reported = findings.answers.iter().any(|answer| {
+        answer.id == "not_measured"
+            && answer.standing == Standing::Unknown
+            && answer.evidence.iter().any(names_error)
     });
-    if !is_told {
-        let claims: Vec<&String> = findings.verdicts.iter().map(|verdict| &verdict.claim).collect();
+    if !is_reported {
+        let answers: Vec<&String> = findings.answers.iter().map(|answer| &answer.answer).collect();
         faults
-            .push(format!("{of}: \"{}\" failed, and nothing says that: {claims:#?}", segment.workload.name));
+            .push(format!("{of}: \"{}\" failed, and nothing says that: {answers:#?}", segment.workload.name));
+    }
+    if findings.summary.is_empty() {
+        faults.push(format!("{of}: no summary"));
     }
     faults
 }
@@ -452,7 +462,7 @@ fn an_io_that_was_refused_counts_into_no_rate() {
         for question in QUESTIONS.iter().filter(|question| question.procedure == procedure) {
             for op in [Op::Read, Op::Write] {
                 let refusal = Refusal { op, errno: EIO, when: When::EachOf(4) };
-                let Answer { evidence, findings, .. } = asked(question, refusal);
+                let Outcomes { evidence, findings, .. } = asked(question, refusal);
                 assert!(evidence.segments.iter().any(|segment| segment.total_of(op).errors > 0));
                 let rows = &findings.tables[is_of];
                 let mut stated = 0;

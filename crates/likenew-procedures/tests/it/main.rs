@@ -1,4 +1,4 @@
-//! What procedures run and say, on drives whose behaviour is known beforehand.
+//! What procedures run and find, on drives whose behavior is known beforehand.
 
 mod age;
 mod apps;

@@ -1,8 +1,10 @@
 //! What a model says of drives whose times are known formulas.
 
-use crate::support::{evidence, standing};
+use crate::support::evidence;
 use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::io::{Op, Outcome};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
@@ -10,7 +12,6 @@ use likenew_core::recorder::{Recorder as _, Stop};
 use likenew_core::sample::Sample;
 use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::model::{Model, ModelOptions};
 use proptest::prelude::*;
@@ -141,6 +142,16 @@ fn metric(findings: &Findings, op: &str, key: &str) -> f64 {
     row[key].as_f64().unwrap_or_else(|| panic!("no {key} in {row:?}"))
 }
 
+fn answer<'a>(findings: &'a Findings, id: &str) -> Option<&'a Answer> {
+    findings.answers.iter().find(|answer| answer.id == id)
+}
+
+/// That an answer has this standing and these words.
+fn assert_answer(findings: &Findings, id: &str, standing: Standing, words: &str) {
+    let answer = answer(findings, id).unwrap_or_else(|| panic!("no {id} in {:#?}", findings.answers));
+    assert!(answer.standing == standing && answer.answer.contains(words), "{answer:#?}");
+}
+
 fn assert_near(what: &str, value: f64, truth: f64, share: f64) {
     assert!((value / truth - 1.0).abs() <= share, "{what}: {value} is not {truth}");
 }
@@ -148,7 +159,9 @@ fn assert_near(what: &str, value: f64, truth: f64, share: f64) {
 #[test]
 fn partial_clusters_are_found_with_their_size_and_their_price() {
     let findings = findings(&ModelOptions::default(), &clusters());
-    assert_eq!(standing(&findings, "A write pays"), Some(Standing::Holds), "{:#?}", findings.verdicts);
+    assert_answer(&findings, "write_cluster", Standing::Info, "3 MiB");
+    let penalty = answer(&findings, "write_cluster").unwrap().estimate.as_ref().unwrap();
+    assert!(penalty.low <= PENALTY_NS * 1.05 && PENALTY_NS * 0.95 <= penalty.high, "{penalty:?}");
     assert_near("penalty", metric(&findings, "write", "penalty_ns"), PENALTY_NS, 0.05);
     assert_eq!(metric(&findings, "write", "aligned_from_bytes"), CLUSTER as f64);
     assert_near(
@@ -161,27 +174,21 @@ fn partial_clusters_are_found_with_their_size_and_their_price() {
     let upper = PENALTY_NS / (WRITE_BYTE_NS + READ_BYTE_NS);
     assert_near("upper estimate", metric(&findings, "write", "cluster_bytes"), upper, 0.05);
     assert_near("reads", metric(&findings, "read", "access_time_ns"), READ_NS, 0.02);
-    assert_eq!(
-        standing(&findings, "Access + length/throughput explains random reads"),
-        Some(Standing::Holds)
-    );
+    assert_answer(&findings, "random_read_model", Standing::Info, "access time + length/throughput,");
+    assert!(findings.summary.contains("A read takes") && findings.summary.contains("A write takes"));
+    assert_eq!(findings.answers[0].id, "random_read");
 }
 
 #[test]
 fn a_drive_without_clusters_is_not_given_any_and_its_depth_is_reported() {
     let findings = findings(&ModelOptions::default(), &plain(8.0));
-    assert_eq!(standing(&findings, "A write pays"), None);
-    assert_eq!(
-        standing(&findings, "Access + length/throughput explains random writes"),
-        Some(Standing::Holds)
-    );
-    assert_eq!(standing(&findings, "So many at once explains random reads by depth"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "It is the same from moment to moment"), Some(Standing::Holds));
-    assert!(
-        findings.verdicts.iter().all(|verdict| !verdict.claim.contains("zones")),
-        "{:#?}",
-        findings.verdicts
-    );
+    assert_eq!(answer(&findings, "write_cluster"), None);
+    assert_answer(&findings, "random_write_model", Standing::Info, "access time + length/throughput,");
+    assert_answer(&findings, "random_read_depth_model", Standing::Info, "8 requests at once");
+    assert_answer(&findings, "steadiness", Standing::Good, "repeated measurements differ by");
+    assert!(findings.answers.iter().all(|answer| !answer.id.contains("zones")), "{:#?}", findings.answers);
+    let table = findings.overview.table.as_ref().unwrap();
+    assert_eq!(table.rows.len(), 4, "{table:?}");
     for series in ["read_by_length", "write_by_length_linear", "read_residuals", "by_depth"] {
         assert!(findings.series.contains_key(series), "{series}");
     }
@@ -195,31 +202,26 @@ fn what_no_model_explains_is_reported_to_be_so() {
     };
     let formula = Formula { ns: Box::new(erratic), ..plain(1.0) };
     let findings = findings(&ModelOptions { ops: vec![Op::Read], ..ModelOptions::default() }, &formula);
-    assert_eq!(
-        standing(&findings, "A model of mine explains random reads"),
-        Some(Standing::Fails),
-        "{:#?}",
-        findings.verdicts
-    );
-    assert_eq!(standing(&findings, "It reads at"), Some(Standing::Undecided));
+    assert_answer(&findings, "random_read_model", Standing::Info, "no model fits");
+    assert_answer(&findings, "random_read", Standing::Unknown, "no model explains");
 }
 
 #[test]
 fn noise_is_named_and_makes_no_confident_wrong_answer() {
     let quiet = findings(&ModelOptions::default(), &clusters());
     let noisy = findings(&ModelOptions::default(), &Formula { moments: 2.0, ..clusters() });
-    assert_eq!(standing(&noisy, "It is the same from moment to moment"), Some(Standing::Fails));
+    assert_answer(&noisy, "steadiness", Standing::Info, "not steady");
+    assert!(noisy.summary.contains("not steady"), "{}", noisy.summary);
+    assert_answer(&noisy, "random_read", Standing::Unknown, "uncertain");
     let width = |findings: &Findings| {
         let of = |end: &str| metric(findings, "read", &format!("throughput_bytes_per_s_{end}"));
         of("high") / of("low")
     };
     assert!(width(&noisy) - 1.0 > 10.0 * (width(&quiet) - 1.0), "{} {}", width(&noisy), width(&quiet));
     // Times are one to three times as long, by chance: a penalty that is believed all the same lies within that.
-    for verdict in
-        noisy.verdicts.iter().filter(|of| of.claim.contains("A write pays") && of.standing == Standing::Holds)
-    {
-        let estimate = verdict.estimate.as_ref().unwrap();
-        assert!(estimate.low <= 3.0 * PENALTY_NS && PENALTY_NS <= estimate.high, "{verdict:?}");
+    if let Some(cluster) = answer(&noisy, "write_cluster").filter(|of| of.standing == Standing::Info) {
+        let estimate = cluster.estimate.as_ref().unwrap();
+        assert!(estimate.low <= 3.0 * PENALTY_NS && PENALTY_NS <= estimate.high, "{cluster:?}");
     }
 }
 
@@ -227,12 +229,9 @@ fn noise_is_named_and_makes_no_confident_wrong_answer() {
 fn few_bytes_decide_nothing() {
     let options = ModelOptions { bytes: Some(16 << 20), ops: vec![Op::Read], ..ModelOptions::default() };
     let findings = findings(&options, &plain(1.0));
-    assert_eq!(
-        standing(&findings, "A model explains random reads"),
-        Some(Standing::Undecided),
-        "{:#?}",
-        findings.verdicts
-    );
+    assert_answer(&findings, "random_read_model", Standing::Unknown, "too few");
+    let action = &answer(&findings, "random_read_model").unwrap().actions[0];
+    assert_eq!((&*action.id, &action.command), ("more_points", &None), "this plan names no target");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! What a recondition says before anything is done, from evidence made by hand.
 
+use likenew_core::answer::Standing;
 use likenew_core::drive::Kind;
 use likenew_core::facts::Fact;
 use likenew_core::feasibility::{ActionKind, Feasibility, ManualStep, Objection};
+use likenew_core::findings::Row;
 use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::Row;
 use likenew_procedures::recondition::{Recondition, ReconditionOptions};
 
 fn saw(evidence: &mut Evidence, probe: Probe, result: ProbeResult) {
@@ -58,24 +59,36 @@ fn an_objection_removes_a_step() {
     let findings = dry_run().judge(&evidence(Kind::Folder, feasibility));
     let step_plan = &findings.tables["step_plan"];
     assert_eq!(reason(step_plan, "refresh"), "it has 75 °C; let it cool down");
-    assert!(reason(step_plan, "trim").starts_with("this only says"));
+    assert!(reason(step_plan, "trim").starts_with("possible; not run"));
     assert!(
-        reason(step_plan, "discard-unused").contains("nothing is kept in 3 GiB that no partition covers")
+        reason(step_plan, "discard-unused")
+            .contains("confirm that the 3 GiB outside of partitions holds nothing")
     );
-    let first = &findings.verdicts[0].claim;
-    assert!(first.contains("trim, discard-unused, overwrite") && !first.contains("refresh"), "{first}");
+    let plan = &findings.answers[0];
+    assert_eq!((&*plan.id, &*plan.answer), ("plan", "trim, discard-unused, overwrite"));
+    assert!(findings.summary.contains("trim, discard-unused and overwrite"), "{}", findings.summary);
 }
 
 #[test]
 fn what_no_partition_covers_is_no_way_where_there_is_none_of_it_or_nobody_knows() {
     for (unused, words) in [
-        (Fact::new(0, "the partition table"), "partitions cover all of the disk"),
-        (Fact::unknown("it lies on several disks", "the partition table"), "it lies on several disks"),
+        (Fact::new(0, "the partition table"), "partitions cover the whole disk"),
+        (Fact::unknown("it is on several disks", "the partition table"), "it is on several disks"),
     ] {
         let feasibility = Feasibility { unused_bytes: unused, ..Feasibility::default() };
         let findings = dry_run().judge(&evidence(Kind::Folder, feasibility));
         assert_eq!(reason(&findings.tables["step_plan"], "discard-unused"), words);
     }
+}
+
+#[test]
+fn a_full_folder_is_not_asked_to_be_a_folder() {
+    let options = ReconditionOptions { dry_run: true, space: Some(1 << 20), ..ReconditionOptions::default() };
+    let mut evidence = evidence(Kind::Folder, Feasibility::default());
+    evidence.geometry.writable = false;
+    let findings = Recondition::new(options).unwrap().judge(&evidence);
+    let reason = reason(&findings.tables["step_plan"], "overwrite");
+    assert_eq!(reason, "too little is free above the reserve; delete something first");
 }
 
 #[test]
@@ -85,8 +98,8 @@ fn what_a_drive_could_do_by_itself_is_written_down_line_by_line() {
     let manual_steps = vec![ManualStep { action: ActionKind::AtaSecureErase, lines: lines.clone() }];
     let findings =
         dry_run().judge(&evidence(Kind::Device, Feasibility { manual_steps, ..Feasibility::default() }));
-    let verdict =
-        findings.verdicts.iter().find(|verdict| verdict.claim.contains("ATA secure erase")).unwrap();
-    assert!(verdict.claim.contains("never done here") && !verdict.problem, "{verdict:?}");
-    assert_eq!(verdict.evidence, lines);
+    let manual = findings.answers.iter().find(|answer| answer.id == "manual_step").unwrap();
+    assert_eq!((&*manual.question, manual.standing), ("ATA secure erase", Standing::Info));
+    assert!(manual.answer.contains("never run by Likenew"), "{manual:?}");
+    assert_eq!(manual.evidence, lines);
 }

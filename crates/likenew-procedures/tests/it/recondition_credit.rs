@@ -3,12 +3,13 @@
 use std::io;
 use std::path::Path;
 
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Drive as _;
+use likenew_core::findings::Findings;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::Evidence;
 use likenew_core::recorder::Recorder;
 use likenew_core::segment::Segment;
-use likenew_core::verdict::{Findings, Verdict};
 use likenew_procedures::all;
 use likenew_procedures::recondition::StepName;
 use likenew_run::runner::{Observer, run_procedure};
@@ -72,27 +73,29 @@ fn reconditioned(target: &str, but: &str, step: StepName) -> (Evidence, Findings
     (evidence, findings)
 }
 
-/// Whether a verdict says that a step did any good.
-fn credits(verdict: &Verdict) -> bool {
-    let claim = &verdict.claim;
-    [" helped:", " helped, and", " helped.", "brought it back", "It is back after", "back after"]
-        .iter()
-        .any(|words| claim.contains(words))
+/// Whether an answer says that a step did any good: steps and their result are good only then.
+fn credits(answer: &Answer) -> bool {
+    let is_about_steps = answer.id == "result" || answer.id.starts_with("step_");
+    let words = ["helped:", "restored ", "Restored:", "Faster:"];
+    let text = format!("{}: {}", answer.question, answer.answer);
+    let is_credit = answer.estimate.is_some()
+        && (answer.standing == Standing::Good || words.iter().any(|words| text.contains(words)));
+    is_about_steps && is_credit
 }
 
 /// Everything that a report says.
 fn sentences(findings: &Findings) -> impl Iterator<Item = &String> {
-    findings.verdicts.iter().flat_map(|Verdict { claim, evidence, caveats, .. }| {
-        evidence.iter().chain(caveats).chain(std::iter::once(claim))
-    })
+    let answers = findings.answers.iter().flat_map(|Answer { answer, evidence, caveats, .. }| {
+        evidence.iter().chain(caveats).chain(std::iter::once(answer))
+    });
+    answers.chain(std::iter::once(&findings.summary))
 }
 
-/// Whether a sentence gives TRIM a credit.
+/// Whether a sentence of a diagnosis gives TRIM a credit.
 fn credits_trim(sentence: &str) -> bool {
-    let words =
-        ["once it was told what is free", "telling the drive what is free helped", "is free brought it back"];
     let sentence = sentence.to_lowercase();
-    words.iter().any(|words| sentence.contains(words))
+    sentence.contains("after trim was sent")
+        || ["restored:", "partly restored:", "faster:"].iter().any(|words| sentence.starts_with(words))
 }
 
 const NEVER_OLD: &str = "sim:d.toml?state=used&fill=0.95&deleted=0.4";
@@ -119,12 +122,13 @@ fn a_step_that_does_nothing_is_credited_with_nothing() {
     for (step, target, but) in idle {
         let (_, findings) = reconditioned(target, but, step);
         let of = format!("{} on {target} {but}", step.text());
-        assert!(!findings.verdicts.iter().any(credits), "{of}: {:#?}", findings.verdicts);
+        assert!(!findings.answers.iter().any(credits), "{of}: {:#?}", findings.answers);
         assert!(!findings.tables.contains_key("steps"), "{of}: {:#?}", findings.tables["steps"]);
-        let credit = sentences(&findings).find(|sentence| sentence.contains("once it was told what is free"));
-        assert!(credit.is_none() || (target != NO_TRIM && but != HIDDEN), "{of}: {credit:?}");
-        let message = &findings.verdicts[0].claim;
-        assert!(message.contains("nothing to do") || message.contains("Nothing"), "{of}: {message}");
+        let credit = sentences(&findings).find(|sentence| credits_trim(sentence));
+        assert!(credit.is_none(), "{of}: {credit:?}");
+        let summary = &findings.summary;
+        let words = ["Nothing", "No step", "No fix"];
+        assert!(words.iter().any(|words| summary.starts_with(words)), "{of}: {summary}");
     }
 }
 
@@ -139,14 +143,14 @@ fn a_step_without_effect_is_credited_with_nothing() {
     ] {
         let (_, findings) = reconditioned(target, but, step);
         let of = format!("{} on {target} {but}", step.text());
-        for verdict in findings.verdicts.iter().filter(|verdict| credits(verdict)) {
-            let low = verdict.estimate.as_ref().map(|estimate| estimate.low);
-            assert!(low.is_some_and(|low| low > 1.0), "{of}: {verdict:#?}");
+        for answer in findings.answers.iter().filter(|answer| credits(answer)) {
+            let low = answer.estimate.as_ref().map(|estimate| estimate.low);
+            assert!(low.is_some_and(|low| low > 1.0), "{of}: {answer:#?}");
         }
         if but == DROPPED {
             let credited: Vec<&String> = sentences(&findings).filter(|of| credits_trim(of)).collect();
             assert!(credited.is_empty(), "{of}: it drops TRIM: {credited:#?}");
-            assert!(!findings.verdicts.iter().any(credits), "{of}: {:#?}", findings.verdicts);
+            assert!(!findings.answers.iter().any(credits), "{of}: {:#?}", findings.answers);
         }
         assert!(findings.tables.contains_key("steps"), "{of}: it was taken");
     }
@@ -155,7 +159,8 @@ fn a_step_without_effect_is_credited_with_nothing() {
 #[test]
 fn a_step_that_helps_is_credited_with_what_it_did() {
     let (_, findings) = reconditioned("sim:d.toml?state=used&fill=1&deleted=0.9", "", StepName::Trim);
-    let first = &findings.verdicts[0];
+    let first = &findings.answers[0];
+    assert!(findings.summary.starts_with("Restored: "), "{}", findings.summary);
     assert!(credits(first) && first.estimate.as_ref().unwrap().low > 1.0, "{first:#?}");
     assert!(findings.tables["steps"][0]["bytes"].as_u64().unwrap() > 0);
 }

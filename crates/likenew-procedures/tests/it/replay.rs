@@ -1,7 +1,10 @@
 //! What a replay asks for and says, tried on records whose every number is known beforehand.
 
+use crate::support::{answer, standing};
+use likenew_core::answer::Standing;
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
@@ -13,11 +16,10 @@ use likenew_core::tally::Latencies;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::windows::Windows;
 use likenew_procedures::replay::{Replay, ReplayMode, ReplayOptions, TraceSummary};
 
-const CLAIM: &str = "would make the recorded day faster";
+const WAITING: &str = "waiting_time";
 const MS: u64 = 1_000_000;
 
 fn evidence(capacity: u64, writable: bool) -> Evidence {
@@ -46,9 +48,10 @@ fn evidence(capacity: u64, writable: bool) -> Evidence {
     Evidence::new(plan, identity, geometry)
 }
 
-/// The standing of the verdict whose claim contains `words`.
-fn standing(findings: &Findings, words: &str) -> Option<Standing> {
-    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).map(|verdict| verdict.standing)
+/// Whether less is waited here, if that is decided.
+fn is_less(findings: &Findings, id: &str) -> Option<bool> {
+    let answer = answer(findings, id);
+    (answer.standing == Standing::Info).then(|| answer.answer.contains("less than recorded"))
 }
 
 fn summary() -> TraceSummary {
@@ -132,35 +135,34 @@ fn judged(options: ReplayOptions, passes: &[ReplayRecord], clock: Clock) -> Find
     procedure.judge(&evidence)
 }
 
-fn conclusion(passes: &[ReplayRecord]) -> Option<Standing> {
-    standing(&judged(options(), passes, Clock::Virtual), CLAIM)
+fn conclusion(passes: &[ReplayRecord]) -> Option<bool> {
+    is_less(&judged(options(), passes, Clock::Virtual), WAITING)
 }
 
 #[test]
-fn less_waiting_is_a_faster_day_and_more_a_slower_one() {
-    assert_eq!(conclusion(&[replay_record(10 * MS, 100 * MS, 0, 0)]), Some(Standing::Holds));
-    assert_eq!(conclusion(&[replay_record(200 * MS, 100 * MS, 0, 0)]), Some(Standing::Fails));
+fn less_and_more_waiting_are_told_apart() {
+    assert_eq!(conclusion(&[replay_record(10 * MS, 100 * MS, 0, 0)]), Some(true));
+    assert_eq!(conclusion(&[replay_record(200 * MS, 100 * MS, 0, 0)]), Some(false));
+    assert_eq!(conclusion(&[replay_record(98 * MS, 100 * MS, 0, 0)]), None, "within 5%");
+    assert_eq!(conclusion(&[replay_record(98 * MS, 0, 0, 0)]), None, "nothing to compare with");
+    let findings = judged(options(), &[replay_record(25 * MS, 100 * MS, 0, 0)], Clock::Virtual);
     assert_eq!(
-        conclusion(&[replay_record(98 * MS, 100 * MS, 0, 0)]),
-        Some(Standing::Undecided),
-        "within 5 %"
-    );
-    assert_eq!(
-        conclusion(&[replay_record(98 * MS, 0, 0, 0)]),
-        Some(Standing::Undecided),
-        "nothing to compare with"
+        findings.summary,
+        "Programs would wait 75% less on this drive: 100 ms → 25.0 ms over the trace."
     );
 }
 
 #[test]
 fn several_passes_decide_by_their_interval() {
     let agree = [97, 98, 98, 97].map(|here| replay_record(here * MS, 100 * MS, 0, 0));
-    assert_eq!(conclusion(&agree), Some(Standing::Holds), "2 to 3 % each time");
+    assert_eq!(conclusion(&agree), Some(true), "2 to 3% each time");
     let differ = [60, 140, 80, 110].map(|here| replay_record(here * MS, 100 * MS, 0, 0));
-    assert_eq!(conclusion(&differ), Some(Standing::Undecided));
+    assert_eq!(conclusion(&differ), None);
+    let action = &judged(options(), &differ, Clock::Virtual).answers[0].actions[0];
+    assert_eq!(action.id, "more_passes");
     let findings = judged(options(), &agree, Clock::Virtual);
     assert_eq!(findings.tables["summary"].len(), 4);
-    let estimate = findings.verdicts[0].estimate.as_ref().unwrap();
+    let estimate = findings.answers[0].estimate.as_ref().unwrap();
     assert!(estimate.low < 2.5 && 2.5 < estimate.high && estimate.unit == "%", "{estimate:?}");
 }
 
@@ -168,14 +170,14 @@ fn several_passes_decide_by_their_interval() {
 fn a_replay_that_was_late_itself_makes_no_drive_slow() {
     let conclusion = |late, held| {
         let findings = judged(options(), &[replay_record(200 * MS, 100 * MS, late, held)], Clock::Wall);
-        (standing(&findings, CLAIM), standing(&findings, "left when they were due"))
+        (is_less(&findings, WAITING), standing(&findings, "replay_timing"))
     };
-    assert_eq!(conclusion(0, 0), (Some(Standing::Fails), Some(Standing::Holds)));
-    assert_eq!(conclusion(120 * MS, 0), (Some(Standing::Undecided), Some(Standing::Fails)));
+    assert_eq!(conclusion(0, 0), (Some(false), Some(Standing::Good)));
+    assert_eq!(conclusion(120 * MS, 0), (None, Some(Standing::Unknown)));
     assert_eq!(
         conclusion(120 * MS, 120 * MS),
-        (Some(Standing::Fails), Some(Standing::Holds)),
-        "the drive's doing"
+        (Some(false), Some(Standing::Good)),
+        "lateness that the drive caused"
     );
 }
 
@@ -185,8 +187,9 @@ fn as_fast_as_it_goes_busy_time_decides() {
     pass.busy = ReplayPair { replayed_ns: 20 * MS, recorded_ns: 100 * MS };
     let fast = ReplayOptions { mode: ReplayMode::Fast, ..options() };
     let findings = judged(fast, &[pass], Clock::Virtual);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
-    assert!(findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("think times")));
+    assert_eq!(is_less(&findings, "busy_time"), Some(true));
+    assert_eq!(standing(&findings, WAITING), None);
+    assert!(findings.answers[0].caveats.iter().any(|caveat| caveat.contains("think times")));
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn what_does_not_fit_is_named() {
     assert!(error(ReplayOptions { summary: None, ..options() }, &whole).contains("does not say"));
     assert!(error(options(), &only_read).contains("--reads-only"));
     assert!(error(ReplayOptions { span: Some(2 << 30), ..options() }, &whole).contains("smaller --span"));
-    assert!(error(ReplayOptions { span: Some(77), ..options() }, &whole).contains("64 KiB"));
+    assert!(error(ReplayOptions { span: Some(77), ..options() }, &whole).contains("64KiB"));
     assert!(error(ReplayOptions { speed: f64::NAN, ..options() }, &whole).contains("speed"));
     assert!(error(ReplayOptions { passes: 0, ..options() }, &whole).contains("passes"));
     assert!(error(ReplayOptions { depth: 0, ..options() }, &whole).contains("depth"));

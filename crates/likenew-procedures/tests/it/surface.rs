@@ -1,14 +1,15 @@
-//! What surface says of drives whose tracks, arm and weak places are known.
+//! What surface finds on drives whose tracks, seek times and slow regions are known.
 
 use crate::replay_disk::{
     CAPACITY, COMMAND_NS, FULL_NS, GIB, ReplayDisk, TRACK_NS, TURN_NS, disk_speed, zoned_speed,
 };
-use crate::support::{SpeedPattern, evidence, play, standing, steady};
+use crate::support::{SpeedPattern, answer, evidence, play, standing, steady};
+use likenew_core::answer::Standing;
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_procedures::surface::{Surface, SurfaceOptions};
 use proptest::prelude::*;
 
@@ -41,28 +42,32 @@ fn metric(findings: &Findings, name: &str) -> [f64; 3] {
 }
 
 #[test]
-fn a_disk_falls_and_its_arm_and_turn_are_reported() {
+fn a_disk_falls_and_its_seeks_and_rotation_are_reported() {
     let findings = findings(SurfaceOptions::default(), ReplayDisk::new(disk_speed, true, 1));
-    assert_eq!(standing(&findings, "The speed falls from 114 MB/s"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "The longer the way"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "No place is much slower"), Some(Standing::Holds));
+    let ends = answer(&findings, "start_vs_end");
+    assert!(ends.standing == Standing::Info && ends.answer.starts_with("114 MB/s at the start"), "{ends:?}");
+    let access = answer(&findings, "access_time");
+    assert!(access.standing == Standing::Info && access.answer.contains("longer over longer"), "{access:?}");
+    assert_eq!(standing(&findings, "slow_regions"), Some(Standing::Good));
+    assert!(findings.summary.starts_with("Sequential read "), "{}", findings.summary);
     assert!(!findings.found_problem() && findings.tables["zones"].is_empty(), "it falls smoothly");
     assert_eq!(findings.tables["curve"].len(), 100);
-    let turns = findings.verdicts.iter().find(|verdict| verdict.claim.starts_with("It turns")).unwrap();
-    assert!(turns.evidence.iter().any(|message| message.contains("only 7200 rpm")), "{turns:?}");
-    let command = metric(&findings, "command without the arm")[0];
+    let rotation = answer(&findings, "rotation");
+    assert!(rotation.answer.contains(" rpm; seek time "), "{rotation:?}");
+    assert!(rotation.evidence.iter().any(|message| message.contains("only 7,200 rpm")), "{rotation:?}");
+    let command = metric(&findings, "command overhead")[0];
     assert!((command / 3.1e5 - 1.0).abs() < 0.01, "{command}");
     assert_eq!(findings.series["access_by_distance"].lines[0].points.len(), 999);
 }
 
 #[test]
-fn the_intervals_of_arm_and_turn_hold_what_is_true() {
+fn the_intervals_of_seeks_and_rotation_contain_the_truth() {
     let truth = [
         ("rotational speed", 7200.0),
         ("average rotational latency", TURN_NS / 2.0),
         ("shortest seek", TRACK_NS),
-        ("seek over all addresses", FULL_NS),
-        // The mean root of the way between two random tracks is 8/15.
+        ("full-stroke seek", FULL_NS),
+        // The mean root of the distance between two random tracks is 8/15.
         ("average seek", TRACK_NS + (FULL_NS - TRACK_NS) * 8.0 / 15.0),
     ];
     let mut held = [0; 5];
@@ -98,8 +103,10 @@ fn plateaus_are_zones_with_their_addresses() {
 #[test]
 fn flash_is_flat_and_distance_does_not_matter() {
     let findings = findings(SurfaceOptions::default(), ReplayDisk::new(|_| 250e6, false, 5));
-    assert_eq!(standing(&findings, "The start reads as fast as the end"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "Distance does not matter"), Some(Standing::Holds));
+    for (id, words) in [("start_vs_end", "equally fast"), ("access_time", "independent of distance")] {
+        let answer = answer(&findings, id);
+        assert!(answer.standing == Standing::Info && answer.answer.contains(words), "{answer:?}");
+    }
     assert!(findings.tables["zones"].is_empty());
     assert!(!findings.tables["access"].iter().any(|row| row["metric"] == "rotational speed"));
 }
@@ -108,15 +115,16 @@ fn flash_is_flat_and_distance_does_not_matter() {
 fn equal_points_are_even_and_a_pause_is_a_hiccup() {
     let surface = Surface::new(options()).unwrap();
     let even = play(&surface, evidence(CAPACITY, true), |_, _| steady(250e6));
-    assert_eq!(standing(&even, "No place is much slower"), Some(Standing::Holds));
-    let mean = even.verdicts[0].estimate.clone().unwrap();
+    assert_eq!(standing(&even, "slow_regions"), Some(Standing::Good));
+    let mean = answer(&even, "sequential_read").estimate.clone().unwrap();
     assert!((mean.value / 250e6 - 1.0).abs() < 1e-6 && mean.low <= mean.value && mean.value <= mean.high);
     let pause = Nanos::from_millis(700);
     let paused = play(&surface, evidence(CAPACITY, true), |index, _| SpeedPattern {
         bytes_per_s: 250e6,
         pause: if index == 17 { pause } else { Nanos::ZERO },
     });
-    assert_eq!(standing(&paused, "One place was slow once"), Some(Standing::Holds));
+    let once = answer(&paused, "slow_once");
+    assert!(once.standing == Standing::Info && once.answer.starts_with("1 region was slow once"), "{once:?}");
     assert_eq!(paused.tables["curve"][17]["latency_ns_max"].as_u64().map(|ns| ns / 100_000_000), Some(7));
 }
 
@@ -125,20 +133,26 @@ fn accesses_that_all_take_one_time_do_not_depend_on_distance() {
     let mut played = ReplayDisk::new(|_| 250e6, false, 5);
     played.noise_ns = 0.0;
     let findings = findings(SurfaceOptions::default(), played);
-    assert_eq!(standing(&findings, "Distance does not matter: an access takes"), Some(Standing::Holds));
+    let access = answer(&findings, "access_time");
+    assert!(access.standing == Standing::Info && access.answer.contains("independent"), "{access:?}");
+    assert!(access.evidence[0].contains("took the same time"), "{access:?}");
 }
 
 #[test]
 fn a_slow_start_is_reported() {
     let speed = |offset: u64| if offset < CAPACITY / 2 { 150e6 } else { 250e6 };
     let findings = findings(options(), ReplayDisk::new(speed, false, 5));
-    assert_eq!(standing(&findings, "The start reads slower than the end"), Some(Standing::Holds));
+    let ends = answer(&findings, "start_vs_end");
+    assert!(
+        ends.standing == Standing::Info && ends.answer.starts_with("the start is 38% slower"),
+        "{ends:?}"
+    );
     assert_eq!(findings.tables["zones"].len(), 2);
-    assert_eq!(findings.tables["slow_regions"].len(), 0, "a step is no weak place");
+    assert_eq!(findings.tables["slow_regions"].len(), 0, "a step is no slow region");
 }
 
 /// The gibibyte from 50 on takes 200 ms more for each block, in these workloads.
-fn weak(in_workloads: fn(&str) -> bool) -> ReplayDisk {
+fn slow_gibibyte(in_workloads: fn(&str) -> bool) -> ReplayDisk {
     let place = 50 * GIB..51 * GIB;
     ReplayDisk::new(disk_speed, true, 3)
         .slow(move |name, offset| if place.contains(&offset) && in_workloads(name) { 2e8 } else { 0.0 })
@@ -146,31 +160,40 @@ fn weak(in_workloads: fn(&str) -> bool) -> ReplayDisk {
 
 #[test]
 fn a_place_that_is_slow_every_time_is_a_problem() {
-    let findings = findings(options(), weak(|_| true));
-    assert_eq!(standing(&findings, "One place is slow every time"), Some(Standing::Holds));
-    assert!(findings.found_problem());
+    let findings = findings(options(), slow_gibibyte(|_| true));
+    let slow = answer(&findings, "slow_regions");
+    assert!(slow.standing == Standing::Problem && slow.answer.starts_with("1 region is slow"), "{slow:?}");
+    assert!(findings.found_problem() && findings.answers[0].id == "slow_regions");
+    assert!(
+        findings.summary.starts_with("Slow regions: 1 region is slow every time"),
+        "{}",
+        findings.summary
+    );
     let place = &findings.tables["slow_regions"][0];
     let (from, to) = (place["from_bytes"].as_u64().unwrap(), place["to_bytes"].as_u64().unwrap());
     assert!((50 * GIB..51 * GIB).contains(&from) && to - from <= 8 << 20, "{from}..{to}");
-    assert_eq!(place["finding"], "weak");
+    assert_eq!(place["finding"], "slow");
     assert_eq!(findings.series["curve"].marks[0].x, from as f64);
 }
 
 #[test]
 fn a_place_that_was_slow_once_is_no_problem() {
-    let findings = findings(options(), weak(|name| !name.contains("again")));
-    assert_eq!(standing(&findings, "One place was slow once"), Some(Standing::Holds));
+    let findings = findings(options(), slow_gibibyte(|name| !name.contains("again")));
+    assert_eq!(standing(&findings, "slow_once"), Some(Standing::Info));
     assert!(!findings.found_problem());
     assert_eq!(findings.tables["slow_regions"][0]["finding"], "hiccup");
 }
 
 #[test]
 fn a_place_that_wavers_or_is_not_read_again_is_undecided() {
-    for (retests, mut played) in [(2, weak(|name| !name.ends_with("again 2"))), (0, weak(|_| true))] {
+    for (retests, mut played) in
+        [(2, slow_gibibyte(|name| !name.ends_with("again 2"))), (0, slow_gibibyte(|_| true))]
+    {
         let options = SurfaceOptions { retests, ..options() };
         let evidence = run(&options, &mut played);
         let findings = Surface::new(options).unwrap().judge(&evidence);
-        assert_eq!(standing(&findings, "One place is slow every time"), Some(Standing::Undecided));
+        let slow = answer(&findings, "slow_regions");
+        assert_eq!((slow.standing, slow.actions[0].id.as_str()), (Standing::Unknown, "measure_again"));
         assert!(!findings.found_problem());
     }
 }
@@ -195,14 +218,15 @@ fn an_unreadable_place_has_an_address() {
     let mut played = ReplayDisk::new(disk_speed, true, 3);
     played.bad = 50 * GIB..51 * GIB;
     let findings = findings(options(), played);
-    assert_eq!(standing(&findings, "The drive failed 8"), Some(Standing::Holds));
+    let errors = answer(&findings, "io_errors");
+    assert!(errors.standing == Standing::Problem && errors.answer.contains("failed 8 I/Os"), "{errors:?}");
     let place = &findings.tables["slow_regions"][0];
     assert_eq!(place["finding"], "unreadable");
     assert!((50 * GIB..51 * GIB).contains(&place["from_bytes"].as_u64().unwrap()));
-    assert_eq!(
-        standing(&findings, "The speed falls"),
-        Some(Standing::Holds),
-        "the rest is judged without it"
+    let ends = answer(&findings, "start_vs_end");
+    assert!(
+        ends.standing == Standing::Info && ends.answer.contains("slower"),
+        "the rest is judged: {ends:?}"
     );
 }
 
@@ -210,8 +234,8 @@ fn an_unreadable_place_has_an_address() {
 fn little_decides_nothing() {
     let options = SurfaceOptions { points: 4, probes: 15, ..SurfaceOptions::default() };
     let findings = findings(options, ReplayDisk::new(|_| 250e6, false, 3));
-    for claim in ["Distance does not matter", "No place is much slower"] {
-        assert_eq!(standing(&findings, claim), Some(Standing::Undecided), "{claim}");
+    for id in ["access_time", "slow_regions"] {
+        assert_eq!(standing(&findings, id), Some(Standing::Unknown), "{id}");
     }
 }
 
@@ -219,8 +243,8 @@ fn little_decides_nothing() {
 fn a_run_that_stops_anywhere_is_judged_and_goes_on_where_it_stopped() {
     let options = SurfaceOptions { points: 13, probes: 100, ..SurfaceOptions::default() };
     let surface = Surface::new(options.clone()).unwrap();
-    let whole = run(&options, &mut weak(|_| true));
-    assert!(whole.segments.len() > 15, "weak places were read again");
+    let whole = run(&options, &mut slow_gibibyte(|_| true));
+    assert!(whole.segments.len() > 15, "slow regions were read again");
     for count in 0..whole.segments.len() {
         let mut part = whole.clone();
         part.segments.truncate(count);
@@ -271,10 +295,8 @@ fn what_does_not_fit_is_refused_by_name() {
     };
     assert!(on(usual(), 64 << 20, true).contains("fewer points"));
     assert!(on(SurfaceOptions { span: Some(GIB), ..usual() }, 64 << 20, true).contains("span"));
-    assert!(
-        on(SurfaceOptions { op: "write".parse().unwrap(), ..usual() }, GIB, false).contains("only be read")
-    );
-    assert!(surface(usual()).judge(&evidence(1 << 20, true)).verdicts.is_empty());
+    assert!(on(SurfaceOptions { op: "write".parse().unwrap(), ..usual() }, GIB, false).contains("read-only"));
+    assert!(surface(usual()).judge(&evidence(1 << 20, true)).answers.is_empty());
 }
 
 proptest! {

@@ -1,6 +1,8 @@
-//! What was looked at, judged: each outcome has its verdict.
+//! Every outcome of the probes has its answer.
 
-use crate::support::{evidence, play, segment, standing, steady};
+use crate::support::{evidence, play, segment, steady};
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::{Findings, Row};
 use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::trim::{
@@ -8,12 +10,23 @@ use likenew_core::trim::{
     TrimPath, TrimReport,
 };
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_procedures::trim::{Trim, TrimOptions};
 
 const MIB: u64 = 1 << 20;
-const CLAIM: &str = "TRIM reaches the flash";
-const WORTH: &str = "TRIM makes random writes faster";
+const TRIM: &str = "trim";
+const EFFECT: &str = "effect";
+
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    findings
+        .answers
+        .iter()
+        .find(|answer| answer.id == id)
+        .unwrap_or_else(|| panic!("no {id} in {findings:#?}"))
+}
+
+fn standing(findings: &Findings, id: &str) -> Standing {
+    answer(findings, id).standing
+}
 
 fn options() -> TrimOptions {
     TrimOptions { size: 4 * MIB, space: Some(64 * MIB), worth: false, ..TrimOptions::default() }
@@ -76,7 +89,7 @@ fn old() -> ReadBackResult {
     }
 }
 
-/// Answers the looks of a procedure with these, and lets its random writes go at these speeds with and without.
+/// Answers the probes of a procedure with these, and lets its random writes go at these speeds with and without.
 fn judged(options: TrimOptions, probes: [ProbeResult; 3], speeds: [f64; 2]) -> (Evidence, Findings) {
     let procedure = Trim::new(options).unwrap();
     let mut evidence = evidence(128 * MIB, true);
@@ -90,7 +103,7 @@ fn judged(options: TrimOptions, probes: [ProbeResult; 3], speeds: [f64; 2]) -> (
                 let result = match &probe {
                     Probe::Release { .. } => ProbeResult::Released(sent()),
                     Probe::TrimPath if evidence.observations.len() == 3 => path.clone(),
-                    _ => probes.next().expect("the ladder has three looks"),
+                    _ => probes.next().expect("there are three probes"),
                 };
                 let after = evidence.segments.len();
                 let (started_at, ended_at) = (now, now);
@@ -106,7 +119,7 @@ fn judged(options: TrimOptions, probes: [ProbeResult; 3], speeds: [f64; 2]) -> (
             }
             Step::Run(workload) => {
                 let speed = match &*workload.name {
-                    "RND4K write with TRIM" => speeds[0],
+                    "4K random write with TRIM" => speeds[0],
                     _ => speeds[1],
                 };
                 // A little scatter, as of any drive.
@@ -126,7 +139,7 @@ fn read_back(result: ReadBackResult) -> [ProbeResult; 3] {
     [ProbeResult::TrimPath(path(Some(true))), claims, ProbeResult::TrimReadBack(Box::new(result))]
 }
 
-fn step<'a>(findings: &'a Findings, name: &str) -> Option<&'a likenew_core::verdict::Row> {
+fn step<'a>(findings: &'a Findings, name: &str) -> Option<&'a Row> {
     findings.tables["steps"].iter().find(|row| row["step"] == name)
 }
 
@@ -136,10 +149,10 @@ fn a_layer_that_blocks_ends_the_steps_and_is_named() {
     let (evidence, findings) =
         judged(options(), [ProbeResult::TrimPath(path(Some(false))), unused(), unused()], [1e6; 2]);
     assert_eq!((evidence.observations.len(), evidence.segments.len()), (1, 0));
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
-    assert_eq!(standing(&findings, "TRIM ends at dm-0"), Some(Standing::Holds));
-    assert!(findings.found_problem());
-    assert!(findings.verdicts[1].evidence[0].contains("allow it"), "{:?}", findings.verdicts);
+    assert_eq!(standing(&findings, TRIM), Standing::Problem);
+    assert_eq!(answer(&findings, TRIM).answer, "stops at dm-0 (layer)");
+    assert!(findings.found_problem() && findings.summary.contains("dm-0"));
+    assert_eq!(answer(&findings, TRIM).actions[0].why, "Allow it");
     let rows = &findings.tables["steps"];
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["decisive"], true);
@@ -152,7 +165,8 @@ fn a_disk_that_rotates_needs_none() {
     path.rotates = Some(true);
     let unused = || ProbeResult::Unknown("not asked".into());
     let (_, findings) = judged(options(), [ProbeResult::TrimPath(path), unused(), unused()], [1e6; 2]);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert_eq!(standing(&findings, TRIM), Standing::Info);
+    assert!(answer(&findings, TRIM).answer.contains("not needed"));
     assert!(!findings.found_problem());
 }
 
@@ -162,34 +176,31 @@ fn a_drive_that_knows_none_is_not_sent_any() {
     let probes = [ProbeResult::TrimPath(path(None)), none, ProbeResult::Unknown("not asked".into())];
     let (evidence, findings) = judged(TrimOptions { worth: true, ..options() }, probes, [1e6; 2]);
     assert_eq!((evidence.observations.len(), evidence.segments.len()), (2, 0));
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert_eq!(standing(&findings, TRIM), Standing::Problem);
     assert!(findings.found_problem());
 }
 
 #[test]
 fn zeros_or_ones_prove_it_and_old_data_prove_nothing() {
     for (content, expected) in [
-        (all(|content| &mut content.zero_bytes), Standing::Holds),
-        (all(|content| &mut content.ones_bytes), Standing::Holds),
-        (all(|content| &mut content.pattern_bytes), Standing::Undecided),
-        (all(|content| &mut content.other_bytes), Standing::Undecided),
-        (all(|content| &mut content.taken_bytes), Standing::Undecided),
+        (all(|content| &mut content.zero_bytes), Standing::Good),
+        (all(|content| &mut content.ones_bytes), Standing::Good),
+        (all(|content| &mut content.pattern_bytes), Standing::Unknown),
+        (all(|content| &mut content.other_bytes), Standing::Unknown),
+        (all(|content| &mut content.taken_bytes), Standing::Unknown),
     ] {
         let (_, findings) = judged(
             options(),
             read_back(ReadBackResult { released_half: content, released_half_later: None, ..old() }),
             [1e6; 2],
         );
-        assert_eq!(standing(&findings, CLAIM), Some(expected), "{content:?}");
+        assert_eq!(standing(&findings, TRIM), expected, "{content:?}");
         assert!(!findings.found_problem());
         let decisive = &step(&findings, "read back").unwrap()["decisive"];
-        assert_eq!(*decisive, expected == Standing::Holds);
+        assert_eq!(*decisive, expected == Standing::Good);
     }
     let zeros_later = ReadBackResult { released_half_later: all(|content| &mut content.zero_bytes), ..old() };
-    assert_eq!(
-        standing(&judged(options(), read_back(zeros_later), [1e6; 2]).1, CLAIM),
-        Some(Standing::Holds)
-    );
+    assert_eq!(standing(&judged(options(), read_back(zeros_later), [1e6; 2]).1, TRIM), Standing::Good);
 }
 
 #[test]
@@ -197,19 +208,15 @@ fn a_claim_of_zeros_that_is_broken_is_a_problem() {
     let mut probes = read_back(old());
     probes[1] = ProbeResult::TrimClaims(claims(true, ReadsAs::Zeros));
     let (_, findings) = judged(options(), probes.clone(), [1e6; 2]);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
+    assert_eq!(standing(&findings, TRIM), Standing::Problem);
     assert!(findings.found_problem());
     let refused = TrimReport { refusal: Some("it takes root".into()), ..TrimReport::default() };
     probes[2] = ProbeResult::TrimReadBack(Box::new(ReadBackResult { sent: refused, ..old() }));
     let (_, findings) = judged(TrimOptions { worth: true, ..options() }, probes, [1e6; 2]);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided), "what was not sent breaks no promise");
-    assert_eq!(standing(&findings, WORTH), Some(Standing::Undecided));
-    assert!(
-        findings
-            .verdicts
-            .iter()
-            .any(|verdict| verdict.evidence.iter().any(|reason| reason.contains("takes root")))
-    );
+    assert_eq!(standing(&findings, TRIM), Standing::Unknown, "what was not sent breaks no promise");
+    assert_eq!(standing(&findings, EFFECT), Standing::Unknown);
+    assert!(answer(&findings, TRIM).evidence.iter().any(|reason| reason.contains("takes root")));
+    assert!(answer(&findings, EFFECT).evidence.iter().any(|reason| reason.contains("takes root")));
 }
 
 #[test]
@@ -226,16 +233,16 @@ fn timing_and_accounting_prove_it_without_a_byte() {
     };
     let timed = ReadBackResult { probes_released_ns: fast, ..silent.clone() };
     let (_, findings) = judged(options(), read_back(timed), [1e6; 2]);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
+    assert_eq!(standing(&findings, TRIM), Standing::Good);
     assert!(step(&findings, "timing").unwrap()["answer"].as_str().unwrap().starts_with("yes"));
-    for (after_bytes, expected) in [(10 * MIB, Standing::Holds), (13 * MIB, Standing::Undecided)] {
+    for (after_bytes, expected) in [(10 * MIB, Standing::Good), (13 * MIB, Standing::Unknown)] {
         let allocated =
             Some(AllocationChange { before_bytes: 14 * MIB, after_bytes, source: "somebody".into() });
         let counted = ReadBackResult { allocated, ..silent.clone() };
-        assert_eq!(standing(&judged(options(), read_back(counted), [1e6; 2]).1, CLAIM), Some(expected));
+        assert_eq!(standing(&judged(options(), read_back(counted), [1e6; 2]).1, TRIM), expected);
     }
     let few = ReadBackResult { probes_kept_ns: vec![100], probes_released_ns: vec![10], ..silent };
-    assert_eq!(standing(&judged(options(), read_back(few), [1e6; 2]).1, CLAIM), Some(Standing::Undecided));
+    assert_eq!(standing(&judged(options(), read_back(few), [1e6; 2]).1, TRIM), Standing::Unknown);
 }
 
 #[test]
@@ -243,24 +250,26 @@ fn the_effect_decides_where_the_drive_keeps_silent() {
     let worth =
         |space| TrimOptions { worth: true, time: Nanos::from_secs(1), space: Some(space), ..options() };
     let (evidence, findings) = judged(worth(64 * MIB), read_back(old()), [30e6, 20e6]);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Holds));
-    assert_eq!(standing(&findings, WORTH), Some(Standing::Holds));
-    let estimate = findings.verdicts.iter().find_map(|verdict| verdict.estimate.clone()).unwrap();
+    assert_eq!(standing(&findings, TRIM), Standing::Good);
+    assert_eq!(standing(&findings, EFFECT), Standing::Info);
+    assert!(answer(&findings, EFFECT).answer.starts_with("random writes are 1.50×"), "{findings:#?}");
+    assert!(findings.summary.contains("1.50×"), "{}", findings.summary);
+    let estimate = answer(&findings, EFFECT).estimate.clone().unwrap();
     assert!(estimate.low < 1.5 && 1.5 < estimate.high && estimate.high < 1.6, "{estimate:?}");
     assert_eq!(findings.tables["worth"][0]["freed_bytes"], 32 * MIB);
     assert_eq!(findings.tables["worth_passes"].len(), 8);
     assert_eq!(evidence.observations.len(), 4 + 2);
     // A quarter of the drive was given up, and it made no difference.
     let (_, findings) = judged(worth(64 * MIB), read_back(old()), [20e6, 20e6]);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Fails));
-    assert_eq!(standing(&findings, WORTH), Some(Standing::Fails));
+    assert_eq!(standing(&findings, TRIM), Standing::Problem);
+    assert!(answer(&findings, EFFECT).answer.starts_with("none;"), "{findings:#?}");
     assert!(findings.found_problem());
     // So little that it proves nothing.
     let (_, findings) = judged(worth(16 * MIB), read_back(old()), [20e6, 20e6]);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, TRIM), Standing::Unknown);
     assert!(!findings.found_problem());
     let (_, findings) = judged(TrimOptions { passes: 1, ..worth(64 * MIB) }, read_back(old()), [30e6, 20e6]);
-    assert_eq!(standing(&findings, WORTH), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, EFFECT), Standing::Unknown);
 }
 
 #[test]
@@ -271,7 +280,8 @@ fn what_was_kept_and_has_changed_is_a_problem() {
     let result =
         ReadBackResult { kept_half: Some(content), released_half: zeros, released_half_later: None, ..old() };
     let (_, findings) = judged(options(), read_back(result), [1e6; 2]);
-    assert_eq!(standing(&findings, "TRIM changed data beside"), Some(Standing::Holds));
+    assert_eq!(standing(&findings, "damaged_data"), Standing::Problem);
+    assert_eq!(findings.answers[0].id, "damaged_data", "lost data comes first");
     assert!(findings.found_problem());
 }
 
@@ -280,7 +290,7 @@ fn what_may_only_be_read_is_only_inspected() {
     let procedure = Trim::new(TrimOptions { worth: false, ..options() }).unwrap();
     let mut evidence = evidence(MIB, false);
     for result in [ProbeResult::TrimPath(path(Some(true))), ProbeResult::Unknown("no claims".into())] {
-        let Step::Probe(probe) = procedure.next(&evidence).unwrap() else { panic!("a look comes first") };
+        let Step::Probe(probe) = procedure.next(&evidence).unwrap() else { panic!("a probe comes first") };
         assert!(!probe.writes());
         let (started_at, ended_at) = (Nanos::ZERO, Nanos::ZERO);
         evidence.observations.push(Observation {
@@ -295,15 +305,15 @@ fn what_may_only_be_read_is_only_inspected() {
     }
     assert_eq!(procedure.next(&evidence), Ok(Step::Done));
     let findings = procedure.judge(&evidence);
-    assert_eq!(standing(&findings, CLAIM), Some(Standing::Undecided));
-    assert!(findings.verdicts[0].caveats.iter().any(|caveat| caveat.contains("give a folder")));
+    assert_eq!(standing(&findings, TRIM), Standing::Unknown);
+    assert!(findings.summary.contains("nothing was written"), "{}", findings.summary);
 }
 
 #[test]
 fn nothing_at_all_is_undecided_and_nonsense_is_refused() {
     let procedure = Trim::new(options()).unwrap();
     let unlooked = play(&procedure, evidence(128 * MIB, true), |_, _| steady(1e6));
-    assert_eq!(standing(&unlooked, CLAIM), Some(Standing::Undecided));
+    assert_eq!(standing(&unlooked, TRIM), Standing::Unknown);
     for (bad, word) in [
         (TrimOptions { size: 5, ..options() }, "size"),
         (TrimOptions { size: 0, ..options() }, "size"),

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::support::{evidence, standing};
+use crate::support::evidence;
 use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::damage::Damage;
 use likenew_core::drive::Kind;
 use likenew_core::extents::{Extent, ExtentMap};
+use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op, Outcome};
 use likenew_core::mix::Mix;
 use likenew_core::probe::{Observation, ProbeResult};
@@ -17,7 +19,6 @@ use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::stamp::{Label, SECTOR};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::verify::{Verify, VerifyOptions};
 use proptest::prelude::*;
@@ -40,7 +41,7 @@ impl Stick {
         Self::counterfeit(bytes, bytes)
     }
 
-    /// Addresses go round at `wrap`, of which those beyond `real` are nowhere.
+    /// Addresses wrap around at `wrap`, of which those beyond `real` are nowhere.
     fn counterfeit(real: u64, wrap: u64) -> Self {
         Self { real, wrap, sectors: HashMap::new(), now: Nanos::ZERO }
     }
@@ -221,9 +222,13 @@ fn a_folder_on_a_counterfeit_is_counted_byte_by_byte_and_a_wrap_is_the_devices()
         assert_eq!(capacity(&findings, "wraps_at_bytes"), tells.then_some(real), "{findings:#?}");
         assert_eq!(capacity(&findings, "holds_at_most_bytes"), tells.then_some(real));
         assert_eq!(capacity(&findings, "holds_at_least_bytes"), intact);
-        let first = &findings.verdicts[0];
-        assert!(findings.found_problem() && first.claim.contains("read back right"), "{}", first.claim);
-        assert_eq!(standing(&findings, READS), Some(Standing::Fails));
+        assert!(findings.found_problem());
+        assert_eq!(standing(&findings, INTEGRITY), Standing::Problem);
+        assert!(answer(&findings, INTEGRITY).answer.contains("read back as written"), "{findings:#?}");
+        let capacity = if tells { Standing::Problem } else { Standing::Unknown };
+        assert_eq!(standing(&findings, CAPACITY), capacity);
+        let first = if tells { CAPACITY } else { INTEGRITY };
+        assert_eq!(findings.answers[0].id, first, "what is said first");
     }
 }
 
@@ -252,13 +257,27 @@ fn what_holds_more_than_a_distance_does_not_go_round_there() {
     let findings = procedure.judge(&evidence);
     assert!(findings.found_problem());
     assert_eq!(capacity(&findings, "wraps_at_bytes"), None, "{findings:#?}");
+    assert_eq!(standing(&findings, CAPACITY), Standing::Unknown, "damage here and there is no counterfeit");
 }
 
 fn capacity(findings: &Findings, column: &str) -> Option<u64> {
     findings.tables["capacity"][0][column].as_u64()
 }
 
-const READS: &str = "What was written is what was read";
+const CAPACITY: &str = "capacity";
+const INTEGRITY: &str = "integrity";
+
+fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    findings
+        .answers
+        .iter()
+        .find(|answer| answer.id == id)
+        .unwrap_or_else(|| panic!("no {id} in {findings:#?}"))
+}
+
+fn standing(findings: &Findings, id: &str) -> Standing {
+    answer(findings, id).standing
+}
 
 fn written(evidence: &Evidence) -> u64 {
     evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum()
@@ -268,8 +287,8 @@ fn written(evidence: &Evidence) -> u64 {
 fn a_sound_drive_holds_whatever_its_length() {
     for announced in [16 * MIB, 16 * MIB + 512, 16 * MIB - 512, 5 * BLOCK] {
         let (_, findings) = verify(&mut Stick::sound(announced), announced, options());
-        assert_eq!(standing(&findings, "It holds the"), Some(Standing::Holds), "{findings:#?}");
-        assert_eq!(standing(&findings, READS), Some(Standing::Holds));
+        assert_eq!(standing(&findings, CAPACITY), Standing::Good, "{findings:#?}");
+        assert_eq!(standing(&findings, INTEGRITY), Standing::Good);
         assert!(!findings.found_problem());
         assert_eq!(capacity(&findings, "holds_at_least_bytes"), Some(announced));
         assert_eq!(capacity(&findings, "holds_at_most_bytes"), None);
@@ -285,6 +304,7 @@ fn without_probes_everything_is_written_and_read_and_the_damage_is_exact() {
     assert_eq!(capacity(&findings, "holds_at_least_bytes"), Some(real));
     assert_eq!(capacity(&findings, "holds_at_most_bytes"), Some(real));
     assert_eq!(capacity(&findings, "wraps_at_bytes"), Some(real));
+    assert_eq!(findings.summary, "Counterfeit capacity: it holds 6 MiB, not the 16 MiB it claims.");
     let (_, findings) = verify(&mut Stick::counterfeit(real, announced), announced, all);
     assert_eq!(capacity(&findings, "holds_at_most_bytes"), Some(real));
     let rows = &findings.tables["damage"];
@@ -299,7 +319,8 @@ fn a_read_back_stops_early_where_there_are_no_probes() {
     let looking = VerifyOptions { probes: 0, parts: 64, ..options() };
     for wrap in [real, announced] {
         let (evidence, findings) = verify(&mut Stick::counterfeit(real, wrap), announced, looking.clone());
-        assert!(findings.found_problem() && standing(&findings, "It holds the") == Some(Standing::Fails));
+        assert!(findings.found_problem() && standing(&findings, INTEGRITY) == Standing::Problem);
+        assert_ne!(standing(&findings, CAPACITY), Standing::Good);
         assert!(written(&evidence) <= 16 * MIB, "{} bytes", written(&evidence));
     }
 }
@@ -310,10 +331,11 @@ fn a_part_and_a_few_blocks_decide_nothing() {
     let mut stick = Stick::counterfeit(8 * MIB, 8 * MIB);
     let part = VerifyOptions { span: Some(8 * MIB), ..options() };
     let (_, findings) = verify(&mut stick, announced, part);
-    assert_eq!(standing(&findings, "Its first 8 MiB"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, CAPACITY), Standing::Unknown);
+    assert!(answer(&findings, CAPACITY).answer.contains("only the first 8 MiB"), "{findings:#?}");
     let quick = VerifyOptions { quick: true, ..options() };
     let (evidence, findings) = verify(&mut Stick::sound(announced), announced, quick);
-    assert_eq!(standing(&findings, "It holds the 64 MiB"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, CAPACITY), Standing::Unknown);
     assert!(written(&evidence) < 4 * MIB);
 }
 
@@ -327,15 +349,15 @@ fn memory_of_a_real_drive_may_have_answered() {
     while let Step::Run(workload) = procedure.next(&evidence).unwrap() {
         evidence.segments.push(stick.run(&workload));
         let findings = procedure.judge(&evidence);
-        assert_eq!(standing(&findings, READS), Some(Standing::Undecided), "at every moment");
+        assert_eq!(standing(&findings, INTEGRITY), Standing::Unknown, "at every moment");
     }
     let small = Verify::new(VerifyOptions { probes: 0, cache: MIB, ..options() }).unwrap();
-    assert_eq!(standing(&small.judge(&evidence), READS), Some(Standing::Holds));
+    assert_eq!(standing(&small.judge(&evidence), INTEGRITY), Standing::Good);
     evidence
         .identity
         .caveats
         .push("everything went through the page cache: these may be those of memory".into());
-    assert_eq!(standing(&small.judge(&evidence), READS), Some(Standing::Undecided));
+    assert_eq!(standing(&small.judge(&evidence), INTEGRITY), Standing::Unknown);
 }
 
 #[test]
@@ -344,7 +366,7 @@ fn what_an_earlier_run_has_left_is_read_with_its_seed_alone() {
     verify(&mut stick, MIB, VerifyOptions { probes: 0, ..options() });
     let again = VerifyOptions { read_only: true, ..options() };
     let (read, findings) = verify(&mut stick, MIB, again.clone());
-    assert_eq!((written(&read), standing(&findings, READS)), (0, Some(Standing::Holds)));
+    assert_eq!((written(&read), standing(&findings, INTEGRITY)), (0, Standing::Good));
     let procedure = Verify::new(again).unwrap();
     let mut other = evidence(MIB, false);
     other.plan.seed = 5;
@@ -352,7 +374,7 @@ fn what_an_earlier_run_has_left_is_read_with_its_seed_alone() {
         other.segments.push(stick.run(&workload));
     }
     let findings = procedure.judge(&other);
-    assert_eq!(standing(&findings, READS), Some(Standing::Fails));
+    assert_eq!(standing(&findings, INTEGRITY), Standing::Problem);
     assert_eq!(findings.tables["damage"][0]["kind"], "stale");
     assert_eq!(findings.tables["damage"][0]["written_with_key"], 0);
 }
@@ -366,8 +388,8 @@ fn settings_that_make_no_sense_are_refused() {
         assert!(error.contains(words), "{error}");
     };
     case(&|o| o.block = 1000, "block = 1000");
-    case(&|o| o.file_size = 1, "files of 1 bytes");
-    case(&|o| o.files = 0, "0 files");
+    case(&|o| o.file_size = 1, "file_size = 1:");
+    case(&|o| o.files = 0, "files = 0");
     case(&|o| o.depth = 0, "depth = 0");
     case(&|o| o.parts = 6000, "parts = 6000");
     case(&|o| o.passes = 0, "passes = 0");
@@ -377,10 +399,10 @@ fn settings_that_make_no_sense_are_refused() {
     assert!(Verify::from_options(&table).err().unwrap().contains("unknown field"));
     let next =
         |capacity, writable, options| Verify::new(options).unwrap().next(&evidence(capacity, writable));
-    assert!(next(MIB, false, options()).unwrap_err().contains("only be read"));
-    assert!(next(512, true, options()).unwrap_err().contains("less than a single block"));
+    assert!(next(MIB, false, options()).unwrap_err().contains("read-only"));
+    assert!(next(512, true, options()).unwrap_err().contains("less than one block"));
     let far = VerifyOptions { span: Some(2 * MIB), ..options() };
-    assert!(next(MIB, true, far).unwrap_err().contains("more than the 1 MiB"));
+    assert!(next(MIB, true, far).unwrap_err().contains("only 1 MiB"));
 }
 
 proptest! {
@@ -388,7 +410,7 @@ proptest! {
 
     /// 400 blocks of 4 KiB on at most 2 MiB meet one another hundreds of times.
     #[test]
-    fn probes_tell_where_a_counterfeit_goes_round_or_ends(
+    fn probes_tell_where_a_counterfeit_wraps_around_or_ends(
         real_sectors in 64u64..4096, announced_mib in 16u64..64, kind in 0u8..3, more in 1u64..4096,
     ) {
         let (real, announced) = (real_sectors * 512, announced_mib * MIB);
@@ -399,7 +421,8 @@ proptest! {
         };
         let (evidence, findings) = verify(&mut Stick::counterfeit(real, wrap), announced, options());
         prop_assert!(findings.found_problem());
-        prop_assert_eq!(standing(&findings, "It holds the"), Some(Standing::Fails));
+        prop_assert_eq!(standing(&findings, CAPACITY), Standing::Problem);
+        prop_assert_eq!(&*findings.answers[0].id, CAPACITY);
         prop_assert!(written(&evidence) < announced, "found early");
         let most = capacity(&findings, "holds_at_most_bytes").expect("a limit is found");
         let least = capacity(&findings, "holds_at_least_bytes").unwrap();
@@ -420,7 +443,7 @@ proptest! {
         let (evidence, findings) =
             verify(&mut Stick::sound(bytes), bytes, VerifyOptions { passes, probes, full, ..options() });
         prop_assert!(!findings.found_problem());
-        prop_assert_eq!(standing(&findings, "It holds the"), Some(Standing::Holds));
+        prop_assert_eq!(standing(&findings, CAPACITY), Standing::Good);
         let read: u64 = evidence.segments.iter().filter_map(|segment| segment.damage.as_ref()).map(|damage| damage.checked_bytes).sum();
         prop_assert!(read >= u64::from(passes) * bytes);
         // What was cut off says nothing wrong either.
@@ -428,8 +451,7 @@ proptest! {
         for end in 0..evidence.segments.len() {
             let cut = Evidence { segments: evidence.segments[..end].to_vec(), ..evidence.clone() };
             let findings = procedure.judge(&cut);
-            prop_assert!(!findings.found_problem());
-            prop_assert_ne!(standing(&findings, "It holds the"), Some(Standing::Fails));
+            prop_assert!(!findings.found_problem() && !findings.summary.is_empty());
         }
     }
 }

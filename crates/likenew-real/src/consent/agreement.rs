@@ -28,7 +28,7 @@ impl Agreement {
         Err(refusal(
             path,
             &format!(
-                "\"{}\" is not its {}, which is \"{}\"; if that is the one you mean, consent with that",
+                "\"{}\" is not its {}, which is \"{}\"; if this is the right drive, give that",
                 self.id, id.kind, id.text
             ),
         ))

@@ -37,20 +37,18 @@ const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/
 /// Why this file must not be overwritten, if anything speaks against it: a reason, and what to do.
 pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
     let unknown = |reason: std::io::Error| {
-        format!("what it is cannot be asked ({reason}); mount /proc first, or give a folder")
+        format!("its kind cannot be determined ({reason}); mount /proc first, or give a folder")
     };
     let mount = match Mount::find(&fd) {
         Ok(mount) => mount,
         Err(reason) => return Some(unknown(reason)),
     };
     if let Some(kind) = mount.map(|mount| mount.kind).filter(|kind| KERNEL_FILE_SYSTEMS.contains(&&**kind)) {
-        return Some(format!(
-            "it is a part of the running kernel ({kind}), and no file on a drive; give one that is"
-        ));
+        return Some(format!("it is part of the running kernel ({kind}); give a file on a drive"));
     }
     if let Some(folder) = SYSTEM_FOLDERS.iter().find(|folder| path.starts_with(folder)) {
         return Some(format!(
-            "it lies in {folder}, which the system needs to run; copy it elsewhere, and give the copy"
+            "it is in {folder}, which the system needs; copy it elsewhere, and give the copy"
         ));
     }
     if is_in_scratch(path) {
@@ -65,16 +63,15 @@ pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
     };
     if found.stx_nlink > 1 {
         return Some(
-            "it has other names (hard links), and what they stand for would be lost, too; copy it, and give the copy".to_owned(),
+            "it has other names (hard links), whose contents would be lost, too; copy it, and give the copy"
+                .to_owned(),
         );
     }
     if found.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
-        return Some(
-            "somebody has marked it as not to be changed; take the mark away first (chattr -i -a)".to_owned(),
-        );
+        return Some("it is marked as immutable or append-only; remove that first (chattr -i -a)".to_owned());
     }
     if found.stx_size == 0 {
-        return Some("it is empty, so there is nothing to measure with; give one as long as the test is to be, or a folder".to_owned());
+        return Some("it is empty; give a file as long as the test, or a folder".to_owned());
     }
     let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
     use_of(&Target::file(device, found.stx_ino, found.stx_size))

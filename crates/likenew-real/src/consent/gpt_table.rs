@@ -52,14 +52,17 @@ impl RawHeader {
     /// Where its entries are, in bytes. `at` is where it was found itself, `alternate_lba` where its copy has to be.
     fn entries(&self, at: u64, alternate_lba: u64, block: u64) -> Result<Range<u64>, String> {
         if self.entry_bytes != ENTRY {
-            return Err(format!("its entries have {} bytes, and only {ENTRY} are known", self.entry_bytes));
+            return Err(format!("its entries have {} bytes instead of {ENTRY}", self.entry_bytes));
         }
         if self.entries > ENTRIES_MAX {
-            return Err(format!("it has room for {} entries, and {ENTRIES_MAX} are the most", self.entries));
+            return Err(format!(
+                "it has room for {} entries; at most {ENTRIES_MAX} are supported",
+                self.entries
+            ));
         }
         let last = at.max(alternate_lba);
         if self.my_lba != at || self.alternate_lba != alternate_lba {
-            return Err("one of its two copies is not where the other says".to_owned());
+            return Err("its two copies disagree about where they are".to_owned());
         }
         let length = u64::from(self.entries) * u64::from(ENTRY);
         let inside = |lba: u64| (2..last).contains(&lba);
@@ -68,7 +71,7 @@ impl RawHeader {
             return Err("its entries are not on the disk".to_owned());
         }
         if self.usable.is_empty() || !inside(self.usable.start) || self.usable.end > last {
-            return Err("what it calls usable is not on the disk".to_owned());
+            return Err("its usable range is not on the disk".to_owned());
         }
         let start = self.entries_at * block;
         Ok(start..start + length)
@@ -109,7 +112,7 @@ pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, 
         let range = partition.first_lba..=partition.last_lba;
         let is_inside = usable.contains(range.start()) && usable.contains(range.end());
         if range.is_empty() || !is_inside {
-            return Err(format!("partition {number} is not within what is usable"));
+            return Err(format!("partition {number} is outside of the usable range"));
         }
         Ok(range.start() * block..(range.end() + 1) * block)
     });
@@ -223,11 +226,11 @@ mod tests {
     fn entries_of_another_size_or_number_are_refused_before_the_library_reads_them() {
         for size in [0u32, 127, 256, 4096, u32::MAX] {
             let reason = with(84, &size.to_le_bytes(), &BOTH).unwrap_err();
-            assert_eq!(reason, format!("its entries have {size} bytes, and only 128 are known"));
+            assert_eq!(reason, format!("its entries have {size} bytes instead of 128"));
         }
         for number in [1025, u32::MAX] {
             let reason = with(80, &number.to_le_bytes(), &BOTH).unwrap_err();
-            assert_eq!(reason, format!("it has room for {number} entries, and 1024 are the most"));
+            assert_eq!(reason, format!("it has room for {number} entries; at most 1024 are supported"));
         }
         // The second one alone is enough.
         assert!(with(84, &256u32.to_le_bytes(), &BOTH[1..]).is_err());
@@ -251,7 +254,7 @@ mod tests {
         let ends = [0, 33, 2015, 2047, 1 << 55, u64::MAX];
         for (offset, value) in ends.iter().flat_map(|value| [(32, value), (40, value)]) {
             let reason = with(entry + offset, &value.to_le_bytes(), &BOTH[..1]).unwrap_err();
-            assert_eq!(reason, "partition 1 is not within what is usable", "{value} at {offset}");
+            assert_eq!(reason, "partition 1 is outside of the usable range", "{value} at {offset}");
         }
     }
 

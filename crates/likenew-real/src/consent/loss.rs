@@ -63,7 +63,7 @@ impl Loss {
                 Self::of_device(resolved, &device, fd)
             }
             (None, Identity::File { .. }) => Self::of_file(resolved, fd),
-            _ => Err(refusal(path, "it became something else while it was looked at; start again")),
+            _ => Err(refusal(path, "it changed during the check; start again")),
         }
     }
 
@@ -84,7 +84,7 @@ impl Loss {
     fn of_device(path: PathBuf, device: &BlockDevice, fd: OwnedFd) -> Result<Self, LabError> {
         let disk = device.disk();
         if [device, &disk].iter().any(|device| device.attribute("ro").is_some_and(|ro| ro == "1")) {
-            return Err(refusal(&path, "it is write-protected; look for a switch, or blockdev --setrw"));
+            return Err(refusal(&path, "it is write-protected; look for a switch, or use blockdev --setrw"));
         }
         let bytes = capacity(&fd, &path)?;
         if bytes == 0 {
@@ -94,10 +94,7 @@ impl Loss {
         let mut carries = carries(&fd, 0, bytes, &path)?;
         for partition in device.partitions() {
             let Some((start, length)) = partition.range() else {
-                let reason = format!(
-                    "where {} lies on it is not known; look again, and start again",
-                    partition.name()
-                );
+                let reason = format!("it is not known where {} is on it; start again", partition.name());
                 return Err(refusal(&path, &reason));
             };
             let inside = self::carries(&fd, start, length.min(bytes.saturating_sub(start)), &path)?;
@@ -142,7 +139,7 @@ fn text(kind: FileType) -> &'static str {
         FileType::Directory => "a folder",
         FileType::Fifo => "a pipe (FIFO)",
         FileType::Socket => "a socket",
-        FileType::CharacterDevice => "a character device, which is no drive",
+        FileType::CharacterDevice => "a character device, not a drive",
         _ => "neither a block device nor a file",
     }
 }
@@ -153,7 +150,7 @@ fn carries(fd: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'st
         refusal(
             path,
             &format!(
-                "its start and end can not be read ({errno}), so what it carries is unknown; ask what is known of it (likenew facts) \
+                "its start and end cannot be read ({errno}), so what it carries is unknown; ask what is known of it (likenew facts) \
                  before anything else"
             ),
         )
@@ -170,9 +167,9 @@ impl fmt::Display for Loss {
         write!(f, "{}, {} {}): ", amount(*bytes), id.kind, id.text)?;
         match &carries[..] {
             [] => f.write_str(
-                "no file system or partition table is known on it, and whatever else it holds is lost.",
+                "it carries no known file system or partition table; everything on it will be lost.",
             ),
-            known => write!(f, "it carries {}, and everything on it is lost.", known.join(" and ")),
+            known => write!(f, "it carries {}; everything on it will be lost.", known.join(" and ")),
         }
     }
 }

@@ -100,7 +100,7 @@ fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
 
 /// Has the next reads see what is on the drive, and not what memory has kept of it since somebody opened it.
 fn reread_kernel_state(fd: &OwnedFd) {
-    // Where that can not be asked for, memory is as good as the drive.
+    // Where that cannot be asked for, memory is as good as the drive.
     let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 
@@ -108,5 +108,5 @@ const NOTHING_BEHIND: &str = "there is no drive behind this name that /sys knows
      lists them)";
 
 fn refusal(path: &Path, reason: &str) -> LabError {
-    LabError::Refused(format!("{} stays as it is: {reason}", path.display()))
+    LabError::Refused(format!("{} was not changed: {reason}", path.display()))
 }

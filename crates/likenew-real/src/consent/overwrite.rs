@@ -47,7 +47,7 @@ impl Consent {
     pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
         let loss = Loss::at(path)?;
         if !loss.is_device() {
-            return Err(refusal(path, "it is no block device; give that, or a folder on it"));
+            return Err(refusal(path, "it is not a block device; give one, or a folder on it"));
         }
         agreement.names(path, &loss.id)?;
         Self::hold(path, &loss)
@@ -61,8 +61,7 @@ impl Consent {
     /// Holds what was looked at.
     fn hold(path: &Path, loss: &Loss) -> Result<Self, LabError> {
         let fd = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
-        let changed =
-            || refusal(path, "it became something else since it was looked at; look again, and start again");
+        let changed = || refusal(path, "it has changed since the check; start again");
         if Identity::from_fd(&fd)? != loss.identity {
             return Err(changed());
         }
@@ -96,7 +95,7 @@ impl Loss {
         Err(refusal(
             path,
             &format!(
-                "it carries {}, which is not named as something to destroy; if it may go, add --destroy {}",
+                "it carries {}; to destroy that, add --destroy {}",
                 unnamed.join(" and "),
                 carries.join(",")
             ),
@@ -108,7 +107,7 @@ fn open_device(path: &Path) -> Result<OwnedFd, LabError> {
     match hold(path) {
         Err(Errno::BUSY) => Err(refusal(path, &holder_of(path))),
         Err(Errno::ROFS) => {
-            Err(refusal(path, "it is write-protected; look for a switch, or blockdev --setrw"))
+            Err(refusal(path, "it is write-protected; look for a switch, or use blockdev --setrw"))
         }
         fd => fd.map_err(|errno| not_possible("open for writing", path, errno)),
     }
@@ -117,12 +116,12 @@ fn open_device(path: &Path) -> Result<OwnedFd, LabError> {
 /// Who holds a device, as far as it can be told, and what to do.
 fn holder_of(path: &Path) -> String {
     let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::by_number) else {
-        return "somebody holds it exclusively; end what uses it first".to_owned();
+        return "another program holds it exclusively; close that program first".to_owned();
     };
     // Perhaps since it was looked at.
     let found = Target::device(&device).and_then(|target| use_of(&target));
     found.unwrap_or_else(|| {
-        "somebody holds it exclusively; end what uses it first (fuser -v shows programs, zpool status pools of ZFS)".to_owned()
+        "another program holds it exclusively; close that program first (fuser -v shows programs, zpool status pools of ZFS)".to_owned()
     })
 }
 
@@ -130,18 +129,15 @@ fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
     let write = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NOFOLLOW;
     let (fd, _) = match DirectIo::open(|flags| rustix::fs::open(path, write | flags, Mode::empty())) {
         Err(Errno::TXTBSY) => {
-            return Err(refusal(path, "it is a program that runs; end that first"));
+            return Err(refusal(path, "it is a running program; stop it first"));
         }
         Err(Errno::LOOP) => {
-            return Err(refusal(
-                path,
-                "it became a symbolic link since it was looked at; look again, and start again",
-            ));
+            return Err(refusal(path, "it has become a symbolic link since the check; start again"));
         }
         fd => fd.map_err(|errno| not_possible("open for writing", path, errno))?,
     };
     if lock_patiently(&fd) == Err(Errno::WOULDBLOCK) {
-        return Err(refusal(path, "another program holds a lock on it; end that first"));
+        return Err(refusal(path, "another program holds a lock on it; close that program first"));
     }
     let stat = fstat(&fd).map_err(|errno| not_possible("look at", path, errno))?;
     let candidates = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
@@ -150,9 +146,9 @@ fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
     loop {
         // Given back at once: it is only asked whether anybody else has it open.
         let reason = match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
-            (_, Some((program, _))) => format!("{program} has it open; end that first"),
+            (_, Some((program, _))) => format!("{program} has it open; close that program first"),
             (Err(LeaseError::Taken), None) => {
-                "another program has it open; end that first (fuser -v shows programs)".to_owned()
+                "another program has it open; close that program first (fuser -v shows it)".to_owned()
             }
             (Ok(()) | Err(LeaseError::NotOwner | LeaseError::Unknown), None) => return Ok(fd),
         };

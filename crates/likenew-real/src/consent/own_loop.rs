@@ -26,7 +26,7 @@ impl Consent {
         let refuse = |reason: &str| Err(refusal(path, reason));
         let stat = stat(path).map_err(|errno| not_possible("look at", path, errno))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::BlockDevice {
-            return refuse("it is no block device; give a folder to measure writes");
+            return refuse("it is not a block device; give a folder to measure writes");
         }
         let number = DeviceNumber::from_raw(stat.st_rdev);
         if number.major != LOOP_MAJOR {
@@ -36,7 +36,7 @@ impl Consent {
             return refuse("/sys does not list it, so nothing can be checked");
         };
         if device.is_partition() || !device.partitions().is_empty() {
-            return refuse("it has partitions or is one; detach it and attach a file without any");
+            return refuse("it has partitions or is one; detach it and attach a file without partitions");
         }
         let look = open_for_reading(path)?;
         check_is_ours(&look, path)?;
@@ -45,13 +45,15 @@ impl Consent {
         unused()?;
         drop(look);
         let device = match hold(path) {
-            Err(Errno::BUSY) => return refuse("somebody holds it exclusively; end what uses it first"),
+            Err(Errno::BUSY) => {
+                return refuse("another program holds it exclusively; close that program first");
+            }
             device => device.map_err(|errno| not_possible("open for writing", path, errno))?,
         };
         // What was checked by its path is what was opened, and is still what it was: from here on nobody can change that.
         let fd = fstat(&device).map_err(|errno| not_possible("look at", path, errno))?;
         if fd.st_rdev != stat.st_rdev || FileType::from_raw_mode(fd.st_mode) != FileType::BlockDevice {
-            return refuse("it became another device while it was checked; start again");
+            return refuse("it was replaced by another device during the check; start again");
         }
         check_is_ours(&device, path)?;
         let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
@@ -68,7 +70,7 @@ fn check_is_ours(device: impl AsFd, path: &Path) -> Result<(), LabError> {
         Ok(_) => Err(refusal(
             path,
             &format!(
-                "its backing file is none that this process made in its own {DIRECTORY}; give a folder to measure writes"
+                "its backing file was not made by this process in its own {DIRECTORY}; give a folder to measure writes"
             ),
         )),
     }

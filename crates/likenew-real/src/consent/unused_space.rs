@@ -1,6 +1,6 @@
 //! Consent to discard what no partition of a disk covers, while its partitions may be in use.
 //!
-//! The disk can not be held exclusively then, so this consent is one of its own, and rests on other checks: the table on the disk and
+//! The disk cannot be held exclusively then, so this consent is one of its own, and rests on other checks: the table on the disk and
 //! the kernel's list name the same partitions; both are looked at again before every step; nothing but partitions uses the disk; and it
 //! is locked in the way that tools for partitions keep to (flock on the disk). What lies before the first partition is never touched,
 //! as loaders lie there, nor the tables themselves, nor holes shorter than 1 MiB.
@@ -66,7 +66,7 @@ impl UnusedSpace {
     pub fn in_folder(folder: &Path) -> Result<Self, LabError> {
         let fd = File::open(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
         let mount = Mount::containing(fd);
-        let mount = mount.ok_or_else(|| refusal(folder, "the system does not say where it lies"))?;
+        let mount = mount.ok_or_else(|| refusal(folder, "the system does not report its drive"))?;
         Self::in_mount(&mount)
     }
 
@@ -77,7 +77,7 @@ impl UnusedSpace {
         if let Some(device) = lower_device(mount)
             && !add_with_lower_devices(&device, &mut stands_on)
         {
-            return Err(refuse("it lies on a loop device, and on what that stands is not known"));
+            return Err(refuse("it is on a loop device, and what backs that is not known"));
         }
         let devices = stands_on.into_iter().map(BlockDevice::at);
         let mut disks: Vec<String> =
@@ -86,11 +86,8 @@ impl UnusedSpace {
         disks.dedup();
         match &disks[..] {
             [disk] => Self::at(&Path::new("/dev").join(disk)),
-            [] => Err(refuse("no disk with partitions is known below it")),
-            [..] => Err(refuse(&format!(
-                "it lies on several disks ({}); of these, none is taken for another",
-                disks.join(", ")
-            ))),
+            [] => Err(refuse("there is no disk with partitions below it")),
+            [..] => Err(refuse(&format!("it is on several disks ({}); give one of them", disks.join(", ")))),
         }
     }
 
@@ -104,14 +101,14 @@ impl UnusedSpace {
         let fd = open_for_reading(&path)?;
         let identity = Identity::from_fd(&fd)?;
         let Identity::Device { number, .. } = identity else {
-            return Err(refuse("it is no disk; give one with partitions, such as /dev/sda"));
+            return Err(refuse("it is not a disk; give one with partitions, such as /dev/sda"));
         };
         let Some(disk) = BlockDevice::by_number(number) else { return Err(refuse(NOTHING_BEHIND)) };
         if disk.is_partition() {
-            return Err(refuse("it is a partition, and what is free lies beside those; give the whole disk"));
+            return Err(refuse("it is a partition; give the whole disk"));
         }
         if disk.attribute("ro").is_some_and(|ro| ro == "1") {
-            return Err(refuse("it is write-protected; look for a switch, or blockdev --setrw"));
+            return Err(refuse("it is write-protected; look for a switch, or use blockdev --setrw"));
         }
         let bytes = capacity(&fd, &path)?;
         reread_kernel_state(&fd);
@@ -127,7 +124,7 @@ impl UnusedSpace {
             all => {
                 let all = all.join(" and ");
                 return Err(refuse(&format!(
-                    "it carries {all}, which may keep something outside of partitions; discard it whole with consent, or not at all"
+                    "it carries {all}, which may use space outside of partitions; discard all of it with consent, or nothing"
                 )));
             }
         };
@@ -144,7 +141,7 @@ impl UnusedSpace {
         partitions.sort_by_key(|range| range.start);
         if known != partitions {
             return Err(refuse(
-                "its table and the kernel do not name the same partitions; have the kernel read it again (partprobe), or restart",
+                "its table and the kernel list different partitions; make the kernel read it again (partprobe), or restart",
             ));
         }
         if partitions.is_empty() {
@@ -183,7 +180,8 @@ impl UnusedConsent {
         let fd = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| not_possible("open for writing", path, errno))?;
         if lock_patiently(&fd).is_err() {
-            let reason = "another program holds a lock on it, as tools for partitions do; end that first";
+            let reason =
+                "another program holds a lock on it, as partitioning tools do; close that program first";
             return Err(refusal(path, reason));
         }
         let target = space.target().ok_or_else(|| refusal(path, NOTHING_BEHIND))?;
@@ -212,7 +210,7 @@ impl UnusedConsent {
         {
             return Err(refusal(
                 &self.space.path,
-                "its partitions have changed since they were looked at; look again, and start again",
+                "its partitions have changed since the check; start again",
             ));
         }
         Ok(())
@@ -229,15 +227,14 @@ pub(super) struct Table {
 }
 
 fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
-    read_table(fd, block, bytes).map_err(|reason| {
-        format!("its partition table can not be read ({reason}); have it checked first (gdisk -l)")
-    })
+    read_table(fd, block, bytes)
+        .map_err(|reason| format!("its partition table cannot be read ({reason}); check it first (gdisk -l)"))
 }
 
 /// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes each from 446 on.
 fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     let sector = read(fd, &(0..512))
-        .map_err(|errno| format!("its first sector can not be read ({errno}); see likenew facts"))?;
+        .map_err(|errno| format!("its first sector cannot be read ({errno}); see likenew facts"))?;
     let number =
         |at: usize| u64::from(u32::from_le_bytes(sector[at..at + 4].try_into().expect("four bytes")));
     let entries = (0..4).map(|index| 446 + 16 * index).filter(|at| sector[at + 4] != 0);

@@ -59,16 +59,14 @@ impl DiscardReport {
 /// whether to go on.
 ///
 /// # Errors
-/// A refusal where the device takes no discards, before anything is changed; or the system can not tell what it is.
+/// A refusal where the device takes no discards, before anything is changed; or the system cannot tell what it is.
 pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<DiscardReport, LabError> {
     let device = consent.descriptor();
     let path = consent.path().display();
     let seek_error = || io_error(format!("look at {path}"));
     let bytes = seek(device, SeekFrom::End(0)).map_err(seek_error())?;
     let block = u64::from(ioctl_blksszget(device).map_err(|_| {
-        LabError::Unsuitable(format!(
-            "{path} is no block device, so there is nothing to discard: give a drive or partition"
-        ))
+        LabError::Unsuitable(format!("{path} is not a block device: give a drive or partition"))
     })?);
     let all = 0..bytes - bytes % block;
     in_steps(device, &path.to_string(), &all, STEP, watch)
@@ -149,7 +147,7 @@ fn discarded_bytes(device: &BlockDevice) -> Option<u64> {
 
 fn no_discards(path: &str) -> LabError {
     LabError::Refused(format!(
-        "{path} stays as it is: it takes no discards, or something between here and the drive lets none pass; likenew facts {path} shows \
+        "{path} was not changed: it does not support discards, or a layer blocks them; likenew facts {path} shows \
          which layer, and a full overwrite needs none"
     ))
 }

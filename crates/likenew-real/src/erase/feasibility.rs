@@ -47,7 +47,7 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
         feasibility.unused_bytes = match Mount::containing(fd).map(|mount| UnusedSpace::in_mount(&mount)) {
             Some(Ok(space)) => Fact::new(space.bytes(), TABLE),
             Some(Err(lab_error)) => Fact::unknown(lab_error.to_string(), TABLE),
-            None => Fact::unknown("the system does not say where it lies", TABLE),
+            None => Fact::unknown("the system does not report its drive", TABLE),
         };
     }
     feasibility
@@ -57,7 +57,7 @@ fn objection(found: &Precondition, action: ActionKind) -> Option<Objection> {
     let reason = match &found.standing {
         Standing::Refuses { reason, remedy } => format!("{reason}; {remedy}"),
         Standing::Unknown { reason, help } if found.stands_against(action) => {
-            format!("{reason}, and this can not be ended once it runs; {help}")
+            format!("{reason}, and this step cannot be interrupted; {help}")
         }
         Standing::Warns(reason) => reason.clone(),
         Standing::Unknown { .. } | Standing::Holds(_) => return None,

@@ -34,11 +34,11 @@ impl Erase {
             1 => Ok(Self::UserData),
             2 => Ok(Self::Key),
             0 => Err(LabError::Refused(
-                "a format without an erase (0) promises nothing, and drives do nothing for it; take 1 to erase user data, or 2 to \
-                 change the key"
-                    .to_owned(),
+                "a format without an erase (0) promises nothing; use 1 (user data) or 2 (key)".to_owned(),
             )),
-            other => Err(LabError::Unsuitable(format!("there is no kind {other} of erase; take 1 (user data) or 2 (key)"))),
+            other => Err(LabError::Unsuitable(format!(
+                "{other} is not a kind of erase: use 1 (user data) or 2 (key)"
+            ))),
         }
     }
 }
@@ -89,16 +89,14 @@ impl FormatPlan {
     pub fn inspect(consent: &Consent, erase: Erase) -> Result<Self, LabError> {
         let device = consent.descriptor();
         let path = consent.path().display();
-        let refuse = |reason: &str| LabError::Refused(format!("{path} stays as it is: {reason}"));
+        let refuse = |reason: &str| LabError::Refused(format!("{path} was not changed: {reason}"));
         let number =
             DeviceNumber::from_raw(fstat(device).map_err(io_error(format!("look at {path}")))?.st_rdev);
         let is_namespace = BlockDevice::by_number(number).is_some_and(|device| {
             !device.is_partition() && device.bus().is_some_and(|bus| bus.starts_with("nvme"))
         });
         if !is_namespace {
-            return Err(refuse(
-                "it is no namespace of an NVMe drive, which alone can be formatted so; discard it instead",
-            ));
+            return Err(refuse("only an NVMe namespace can be formatted; discard it instead"));
         }
         let namespace =
             nvme_admin::number(device).map_err(io_error(format!("ask for the namespace of {path}")))?;
@@ -123,12 +121,10 @@ impl FormatPlan {
         let controller =
             Controller::parse(controller).ok_or("its answer is too short; discard it instead")?;
         if !controller.formats() {
-            return Err("the drive says that it can not be formatted; discard it instead".to_owned());
+            return Err("the drive reports that it cannot be formatted; discard it instead".to_owned());
         }
         if erase == Erase::Key && !controller.erases_key() {
-            return Err(
-                "the drive says that it can not erase by its key; take the erase of user data (1)".to_owned()
-            );
+            return Err("the drive cannot erase by its key; use the erase of user data (1)".to_owned());
         }
         let others: Vec<String> = active
             .chunks_exact(4)
@@ -146,7 +142,7 @@ impl FormatPlan {
         }
         let found = Namespace::parse(identify).filter(|found| found.size_blocks > 0);
         let Some(found) = found else {
-            return Err("its answer about its format makes no sense; discard it instead".to_owned());
+            return Err("it gave an invalid answer about its format; discard it instead".to_owned());
         };
         let bytes = found.size_blocks.saturating_mul(found.format.block_bytes);
         let timeout_ms = TIMEOUT_MS + (bytes >> 40) * TIMEOUT_MS_PER_TIB;
@@ -202,7 +198,7 @@ impl FormatPlan {
         let path = consent.path().display().to_string();
         if Self::inspect(consent, self.erase)? != *self {
             return Err(LabError::Refused(format!(
-                "{path} stays as it is: its format has changed since it was looked at; look again"
+                "{path} was not changed: its format has changed since the check; start again"
             )));
         }
         let device = consent.descriptor();
@@ -285,12 +281,12 @@ mod tests {
             plan(&answers, erase).unwrap_err()
         };
         for (change, erase, word) in [
-            ((|a| a.0[256] = 0) as fn(&mut CheckMetrics), Erase::UserData, "can not be formatted"),
-            (|a| a.0[524] = 0, Erase::Key, "can not erase by its key"),
+            ((|a| a.0[256] = 0) as fn(&mut CheckMetrics), Erase::UserData, "cannot be formatted"),
+            (|a| a.0[524] = 0, Erase::Key, "cannot erase by its key"),
             (|a| (a.0[524], a.1[4]) = (1, 7), Erase::UserData, "others (number 7)"),
             (|a| (a.0[524], a.1[4]) = (2, 7), Erase::UserData, "others (number 7)"),
-            (|a| a.2[26] = 3, Erase::UserData, "makes no sense"),
-            (|a| a.2[..8].fill(0), Erase::UserData, "makes no sense"),
+            (|a| a.2[26] = 3, Erase::UserData, "invalid answer"),
+            (|a| a.2[..8].fill(0), Erase::UserData, "invalid answer"),
             (|a| a.0.truncate(200), Erase::UserData, "too short"),
         ] {
             let text = refused(change, erase);
@@ -301,7 +297,7 @@ mod tests {
         alone.1[4] = 7;
         plan(&alone, Erase::UserData).unwrap();
         for number in [0, 3, 7] {
-            assert!(Erase::by_number(number).unwrap_err().to_string().contains("take 1"));
+            assert!(Erase::by_number(number).unwrap_err().to_string().contains("1 (user data)"));
         }
         assert_eq!(
             (Erase::by_number(1).unwrap(), Erase::by_number(2).unwrap()),

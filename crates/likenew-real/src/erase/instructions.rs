@@ -15,7 +15,7 @@ pub use crate::standards::sanitize::Sanitize;
 pub const PASSWORD: &str = "likenew";
 
 impl AtaSecurity {
-    /// Of a disk, by the kernel's name; nothing for what is no ATA drive, or where that can not be asked.
+    /// Of a disk, by the kernel's name; nothing for what is no ATA drive, or where that cannot be asked.
     pub(crate) fn read(name: &str) -> Option<Self> {
         let opened = std::fs::File::open(Path::new("/dev").join(name)).ok()?;
         ata_command::identify(&opened).ok().map(|identify| identify.security())
@@ -32,33 +32,33 @@ impl AtaSecurity {
             false => ("--security-erase", self.minutes),
         };
         let mut lines = vec![
-            format!("A secure erase has {path} itself erase everything on it, also what it keeps in reserve. It can not be ended, or undone."),
+            format!("A secure erase makes {path} erase everything on it, including its spare area. It cannot be interrupted or undone."),
             "Do it with the drive on SATA inside the machine, never behind USB or a RAID controller: an adapter that takes the password and \
              refuses the erase, or resets a drive that does not answer, has cost owners their drives."
                 .to_owned(),
         ];
         lines.push(match minutes {
-            Some(minutes) => format!("The drive says that it takes about {minutes} minutes. Until then it answers nothing: do not take its power away."),
-            None => "The drive does not say how long it takes: minutes for flash, hours for a disk. Do not take its power away.".to_owned(),
+            Some(minutes) => format!("The drive says that it takes about {minutes} minutes. It does not respond until then: do not disconnect its power."),
+            None => "The drive does not say how long it takes: minutes for flash, hours for a disk. Do not disconnect its power.".to_owned(),
         });
         if self.locked {
-            lines.push("It is locked by a password now. Unlock it with that one first:".to_owned());
+            lines.push("It is locked by a password. Unlock it first:".to_owned());
             lines.push(format!("    hdparm --user-master u --security-unlock PASSWORD {path}"));
         }
         if self.frozen {
             lines.push(
-                "It is frozen by the machine's firmware now. Suspend the machine, wake it, and look again:"
+                "The machine's firmware has frozen it. Suspend the machine, wake it, and check again:"
                     .to_owned(),
             );
             lines.push("    systemctl suspend".to_owned());
         }
         if self.enabled && !self.locked {
-            lines.push("A password is set on it now. Take that away with it first:".to_owned());
+            lines.push("A password is set on it. Remove it first:".to_owned());
             lines.push(format!("    hdparm --user-master u --security-disable PASSWORD {path}"));
         }
         if self.expired {
             lines.push(
-                "Too many passwords were tried: take its power away once before anything else.".to_owned(),
+                "Too many passwords were tried: disconnect its power once before anything else.".to_owned(),
             );
         }
         lines.extend([
@@ -82,12 +82,12 @@ impl AtaSecurity {
             return vec![format!("{path} has no Sanitize; discard it, or overwrite it instead.")];
         }
         let mut lines = vec![
-            format!("Sanitize has {path} itself erase everything on it, also what it keeps in reserve. It can not be ended: after a power cut it goes on."),
-            "It is meant for giving a drive away, and is no cure for slowness that a discard would not be. Until it ends, nothing can be read or written."
+            format!("Sanitize makes {path} erase everything on it, including its spare area. It cannot be interrupted: it continues after a power cut."),
+            "It is meant for giving a drive away; against slowness a discard is as good. Until it ends, nothing can be read or written."
                 .to_owned(),
         ];
         if self.frozen {
-            lines.push("Its security is frozen by the machine's firmware now. Suspend the machine, wake it, and look again:".to_owned());
+            lines.push("The machine's firmware has frozen its security. Suspend the machine, wake it, and check again:".to_owned());
             lines.push("    systemctl suspend".to_owned());
         }
         for (has, what, option) in [
@@ -123,10 +123,10 @@ pub fn nvme_sanitize(path: &Path, can: Option<Sanitize>) -> Vec<String> {
     let mut lines = vec![
         format!(
             "Sanitize has {path} itself erase everything on it, all namespaces at once, also what it keeps in reserve. It runs on after the command \
-             has returned, goes on after a power cut, and can not be ended."
+             has returned, goes on after a power cut, and cannot be ended."
         ),
         "It is meant for giving a drive away, and is no cure for slowness that a discard or a format would not be. Should it fail, the drive takes no \
-         I/O until one has succeeded; \"--ause\" below lets it be taken back into use after that."
+         I/O until one has succeeded; \"--ause\" below lets it be used again after that."
             .to_owned(),
     ];
     for (has, what, action) in [

@@ -13,34 +13,32 @@ pub(super) fn text(status: u16) -> String {
             "it does not take the command (invalid opcode): many laptops freeze their drives when they start. Suspend the machine, wake it, and \
              try again; if that changes nothing, the drive has no such command"
         }
-        0x002 => "it finds a field in the command that it does not support; discard the whole device instead",
+        0x002 => "it does not support a field of the command; discard the whole device instead",
         0x006 => {
-            "it had trouble of its own (internal error); take its power away for a minute, and look at its health before trying again"
+            "internal error of the drive; disconnect its power for a minute, and check its health before trying again"
         }
         // nvme-cli issue 423, an Adata SX8000NP.
         0x00C => {
-            "it expects another command first (command sequence); switch it off and on, and try once more; else discard the whole device"
+            "it expects another command first (command sequence); power it off and on, and try again; else discard the whole device"
         }
         // A password in the firmware (nvme-cli issue 779): suspending does not help.
         0x015 => {
-            "it is locked, or its security is in use: take the drive's password away in the firmware's settings first"
+            "it is locked, or its security is in use: remove the drive's password in the firmware settings first"
         }
         0x01C | 0x01D => {
-            "a sanitize is under way or has ended badly; let that end first (nvme sanitize-log shows it)"
+            "a sanitize is running or has failed; let it finish first (nvme sanitize-log shows it)"
         }
-        0x020 => "the namespace is write-protected; take that away first (nvme set-feature, 84h)",
-        0x084 => "a format is under way already; wait for that to end",
+        0x020 => "the namespace is write-protected; remove that first (nvme set-feature, 84h)",
+        0x084 => "a format is already running; wait until it has finished",
         // nvme-cli issues 600 and 816.
         0x10A => {
             "it refuses the format, though it is the one in use: its firmware may not take this kind of erase; try the other kind, or discard the \
              whole device"
         }
-        0x182 => {
-            "it does not let a part of its flash be written that is marked as read-only; look at its health"
-        }
-        0x286 => "it denies access: a password or a lock is set; take that away first",
+        0x182 => "a part of its flash is marked as read-only; check its health",
+        0x286 => "access denied: a password or a lock is set; remove that first",
         _ => {
-            "the code says no more than that; look it up in the drive's manual, and discard the whole device instead"
+            "the code is vendor-specific; look it up in the drive's manual, and discard the whole device instead"
         }
     };
     format!("the drive answered with status {code:03X}h: {words}")

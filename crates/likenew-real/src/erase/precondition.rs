@@ -56,7 +56,7 @@ impl Precondition {
         Self { name, standing }
     }
 
-    /// Whether it stands against it. What is not known stands only against erases by the drive itself, which can not be ended.
+    /// Whether it stands against it. What is not known stands only against erases by the drive itself, which cannot be ended.
     pub fn stands_against(&self, action: ActionKind) -> bool {
         match self.standing {
             Standing::Holds(_) | Standing::Warns(_) => false,
@@ -78,7 +78,7 @@ pub struct Environment {
 /// Everything that has to hold before this is done to the drives below a path, in their order.
 ///
 /// # Errors
-/// The path can not be looked at, or there is no drive below it that could be asked.
+/// The path cannot be looked at, or there is no drive below it that could be asked.
 pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec<Precondition>)>, LabError> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
         .map_err(|errno| not_possible("look at", path, errno))?;
@@ -92,7 +92,7 @@ pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec
             Ok(facts.drives.iter().map(of).collect())
         }
         ProbeResult::Unknown(reason) => Err(LabError::Refused(format!(
-            "{} stays as it is: nothing is known of the drive below it ({reason}); see likenew facts {}",
+            "{} was not changed: nothing is known about the drive below it ({reason}); see likenew facts {}",
             path.display(),
             path.display()
         ))),
@@ -126,11 +126,11 @@ pub fn require(path: &Path, found: &[Precondition], action: ActionKind) -> Resul
     let refusal_text = match &against.standing {
         Standing::Refuses { reason, remedy } => format!("{reason}; {remedy}"),
         Standing::Unknown { reason, help } => {
-            format!("{reason}, and this can not be ended once it runs; {help}")
+            format!("{reason}, and this step cannot be interrupted; {help}")
         }
         Standing::Holds(_) | Standing::Warns(_) => return Ok(()),
     };
-    Err(LabError::Refused(format!("{} stays as it is: {refusal_text}", path.display())))
+    Err(LabError::Refused(format!("{} was not changed: {refusal_text}", path.display())))
 }
 
 fn refuses(reason: impl Into<String>, remedy: &str) -> Standing {
@@ -148,16 +148,16 @@ fn unknown<T>(what: &str, fact: &Fact<T>, help: &str) -> Standing {
 
 fn power(supply: PowerSupply) -> Standing {
     match supply {
-        PowerSupply::Mains => Standing::Holds("the machine runs on mains".to_owned()),
+        PowerSupply::Mains => Standing::Holds("the machine is plugged in".to_owned()),
         PowerSupply::Battery(percent) if percent > CHARGE_MIN => {
-            Standing::Holds(format!("the machine runs on a battery that holds {percent} %"))
+            Standing::Holds(format!("the machine runs on a battery at {percent}%"))
         }
         PowerSupply::Battery(percent) => refuses(
-            format!("the machine runs on a battery that holds {percent} %"),
-            "plug it in, or charge it to more than 50 %",
+            format!("the machine runs on a battery at {percent}%"),
+            "plug it in, or charge it above 50%",
         ),
         PowerSupply::BatteryOfUnknownCharge => {
-            refuses("the machine runs on a battery that does not say how full it is", "plug it in")
+            refuses("the machine runs on a battery that does not report its charge", "plug it in")
         }
         PowerSupply::Unlisted => Standing::Holds("the machine has no battery".to_owned()),
     }
@@ -166,7 +166,7 @@ fn power(supply: PowerSupply) -> Standing {
 fn temperature(drive: &Drive) -> Standing {
     let health = &drive.health;
     if health.throttling.get() == Some(true) {
-        return refuses("the drive is slowing itself down against heat", "let it cool down, or give it air");
+        return refuses("the drive is throttling", "let it cool down");
     }
     let Some(now) = health.temperature_c.get() else {
         return unknown("its temperature", &health.temperature_c, "install smartmontools, or run it as root");
@@ -174,35 +174,32 @@ fn temperature(drive: &Drive) -> Standing {
     let rotates = drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0);
     let own = health.temperature_warning_c.get();
     let limit = own.unwrap_or(if rotates { DISK_C_MAX } else { FLASH_C_MAX });
-    let whose = if own.is_some() { "it warns from" } else { "such drives are made for up to" };
+    let whose = if own.is_some() { "it warns from" } else { "such drives are rated up to" };
     if now >= limit {
-        return refuses(
-            format!("it has {now:.0} °C, and {whose} {limit:.0} °C"),
-            "let it cool down, or give it air",
-        );
+        return refuses(format!("it has {now:.0} °C, and {whose} {limit:.0} °C"), "let it cool down");
     }
     Standing::Holds(format!("it has {now:.0} °C, and {whose} {limit:.0} °C"))
 }
 
 fn health(drive: &Drive) -> Vec<Standing> {
-    const SAVE: &str = "copy what matters from it first, and think of another drive";
+    const SAVE: &str = "back up its data first, and plan to replace it";
     let health = &drive.health;
     let mut all = Vec::new();
     if health.read_only.get() == Some(true) {
-        all.push(refuses("it takes no more writes (read-only)", SAVE));
+        all.push(refuses("it is read-only", SAVE));
     }
     match health.failing.get() {
         Some(true) => {
             let words = health.warnings.value().map(|all| all.join(", ")).filter(|all| !all.is_empty());
-            all.push(refuses(words.unwrap_or_else(|| "it says that it is failing".to_owned()), SAVE));
+            all.push(refuses(words.unwrap_or_else(|| "it reports that it is failing".to_owned()), SAVE));
         }
         Some(false) => {}
         None => all.push(unknown("its health", &health.failing, "install smartmontools, or run it as root")),
     }
     if let Some(pending @ 1..) = health.pending_sectors.get() {
         all.push(refuses(
-            format!("{pending} of its sectors wait to be read or given up"),
-            "copy what matters from it first; a full overwrite by its owner's own decision has them given up",
+            format!("it has {pending} pending sectors"),
+            "back up its data first; overwriting the whole drive remaps them",
         ));
     }
     if let (Some(spare), Some(threshold)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
@@ -210,10 +207,7 @@ fn health(drive: &Drive) -> Vec<Standing> {
         && threshold > 0.0
         && spare <= threshold
     {
-        all.push(refuses(
-            format!("{spare:.0} % of its spare is left, and {threshold:.0} % is its limit"),
-            SAVE,
-        ));
+        all.push(refuses(format!("{spare:.0}% of its spare is left; its limit is {threshold:.0}%"), SAVE));
     }
     if all.is_empty() {
         all.push(Standing::Holds("it reports good health".to_owned()));
@@ -228,7 +222,7 @@ fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
     let firmware = drive.identity.firmware.value().map(String::as_str);
     let known = matching_denials(action, model, firmware);
     if known.is_empty() {
-        return vec![Standing::Holds(format!("nothing is known against that for {model}"))];
+        return vec![Standing::Holds(format!("no problem is known for {model}"))];
     }
     let standing = |known: &super::deny::DenyMatch| match known.level {
         Level::Deny => {
@@ -246,12 +240,12 @@ fn way(drive: &Drive, action: ActionKind) -> Standing {
         _ => DriveKind::Sata,
     };
     match drive.kind {
-        kind if kind == wants => Standing::Holds("commands get to it without a bridge".to_owned()),
+        kind if kind == wants => Standing::Holds("commands reach it without a bridge".to_owned()),
         DriveKind::Usb => refuses(
-            "it is behind USB, where bridges take such commands in part and have cost owners their drives",
-            "connect it to SATA or to a slot for M.2",
+            "it is connected by USB, and bridges that handle such commands badly have destroyed drives",
+            "connect it to SATA or an M.2 slot",
         ),
-        _ => refuses("it is no drive that takes such commands", "discard it, or overwrite it instead"),
+        _ => refuses("it does not support such commands", "discard it, or overwrite it instead"),
     }
 }
 
@@ -265,7 +259,7 @@ fn security(security: Option<AtaSecurity>, action: ActionKind) -> Standing {
     if security.locked {
         return refuses(
             "it is locked by a password",
-            "unlock it with the password that was set (hdparm --security-unlock)",
+            "unlock it with that password (hdparm --security-unlock)",
         );
     }
     if security.frozen {
@@ -277,7 +271,7 @@ fn security(security: Option<AtaSecurity>, action: ActionKind) -> Standing {
     if security.enabled && action == ActionKind::AtaSecureErase {
         return refuses(
             "a password is set on it already",
-            "take it away with that password first (hdparm --security-disable)",
+            "remove it with that password first (hdparm --security-disable)",
         );
     }
     Standing::Holds("it is neither locked nor frozen".to_owned())
@@ -331,7 +325,7 @@ mod tests {
             (
                 |drive| drive.health.pending_sectors = Fact::new(3, "t"),
                 ActionKind::Refresh,
-                "3 of its sectors",
+                "3 pending sectors",
             ),
             (
                 |drive| {
@@ -339,7 +333,7 @@ mod tests {
                     drive.health.spare_threshold_percent = Fact::new(10.0, "t");
                 },
                 ActionKind::Overwrite,
-                "5 % of its spare",
+                "5% of its spare",
             ),
             (|drive| drive.health.temperature_c = Fact::new(71.0, "t"), ActionKind::Discard, "71 °C"),
             (
@@ -350,21 +344,25 @@ mod tests {
                 ActionKind::Overwrite,
                 "60 °C",
             ),
-            (|drive| drive.health.throttling = Fact::new(true, "t"), ActionKind::Discard, "slowing itself"),
-            (|drive| drive.kind = DriveKind::Usb, ActionKind::NvmeFormat, "behind USB"),
-            (|drive| drive.kind = DriveKind::Sata, ActionKind::NvmeFormat, "no drive that takes"),
+            (|drive| drive.health.throttling = Fact::new(true, "t"), ActionKind::Discard, "throttling"),
+            (|drive| drive.kind = DriveKind::Usb, ActionKind::NvmeFormat, "connected by USB"),
+            (|drive| drive.kind = DriveKind::Sata, ActionKind::NvmeFormat, "does not support such commands"),
             (
                 |drive| drive.identity.model = Fact::new("INTEL SSDPEKKF256G8L".into(), "t"),
                 ActionKind::NvmeFormat,
                 "2677",
             ),
-            (|drive| drive.health.failing = Fact::NotQueried, ActionKind::NvmeFormat, "can not be ended"),
+            (
+                |drive| drive.health.failing = Fact::NotQueried,
+                ActionKind::NvmeFormat,
+                "cannot be interrupted",
+            ),
         ];
         for (change, action, word) in cases {
             let mut drive = sound(DriveKind::Nvme, "GOOD DRIVE");
             change(&mut drive);
             let text = refusal(&drive, MAINS, action).unwrap();
-            assert!(text.contains(word) && text.contains("stays as it is") && text.contains("; "), "{text}");
+            assert!(text.contains(word) && text.contains("was not changed") && text.contains("; "), "{text}");
         }
         let nvme = sound(DriveKind::Nvme, "GOOD DRIVE");
         for (power, refused) in [

@@ -46,10 +46,7 @@ pub(crate) fn health(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>) -
 
 /// An attribute at its threshold, in words.
 pub(crate) fn warning(attribute: &Attribute) -> String {
-    format!(
-        "attribute {} has come down to {}, its threshold is {}",
-        attribute.id, attribute.value, attribute.threshold
-    )
+    format!("attribute {} is at {}, its threshold is {}", attribute.id, attribute.value, attribute.threshold)
 }
 
 /// The lowest byte of 194, or of 190, is degrees Celsius with almost every maker.

@@ -30,7 +30,7 @@ pub(crate) fn cloud(subject: &Subject<'_>, model: &Fact<String>, counts: &mut Co
     if !name.starts_with("Amazon") {
         return Some(Cloud { volume, ..Cloud::default() });
     }
-    let log = subject.query(AMAZON).and_then("the page is not the one of a volume", |log| {
+    let log = subject.query(AMAZON).and_then("the page does not describe a volume", |log| {
         matches!(little(&log, 0, 4)?, EBS | INSTANCE_STORE).then_some(log)
     });
     let number = |at: usize| log.clone().and_then("the page is too short", |log| little(&log, at, 8));

@@ -177,14 +177,14 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             let message = Smartctl::query(subject);
             let asked = message.reason().map_or_else(String::new, |reason| format!(": {reason}"));
             let reason = format!(
-                "what a bridge of USB does with such questions is known to smartctl at most, so nobody else asks it them{asked}"
+                "only smartctl knows which commands a USB bridge can handle, so Likenew sends none itself{asked}"
             );
             drive.health.failing = Fact::unknown(reason, "SMART");
             message.complete(subject, drive);
             message.identify(drive);
         }
         DriveKind::Virtual => {
-            let reason = "a virtual disk says nothing of the medium behind it";
+            let reason = "a virtual disk does not report the medium behind it";
             drive.health =
                 Health { failing: Fact::unknown(reason, "the kind of drive"), ..Health::default() };
         }

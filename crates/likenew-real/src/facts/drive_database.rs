@@ -44,7 +44,7 @@ pub(crate) fn database(roots: &Roots, model: Option<&str>, firmware: Option<&str
         warning: Fact::new(warning, origin),
         shingled: match &family {
             Some(family) => Fact::new(family.contains("(SMR"), origin),
-            None => Fact::unknown("the database does not know this model", origin),
+            None => Fact::unknown("the model is not in the database", origin),
         },
         family: Fact::new(family, origin),
     }

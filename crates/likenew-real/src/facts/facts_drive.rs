@@ -42,7 +42,7 @@ impl FactsDrive {
             FileType::BlockDevice => (Kind::Device, DeviceInfo::of_device(number)),
             _ => {
                 return Err(LabError::Unsuitable(format!(
-                    "{} is no folder, no file and no block device: give one of these",
+                    "{} is neither a folder, a file nor a block device: give one of these",
                     path.display()
                 )));
             }
@@ -124,7 +124,7 @@ impl Drive for FactsDrive {
                 Ok(collect(fd, (*kind != Kind::Device).then_some(path.as_path())))
             }
             (Probe::Feasibility, Some((fd, ..))) => Ok(crate::erase::feasibility::check(fd)),
-            _ => Ok(ProbeResult::Unknown("it was opened to be looked at alone".to_owned())),
+            _ => Ok(ProbeResult::Unknown("it was opened for facts only".to_owned())),
         }
     }
 }

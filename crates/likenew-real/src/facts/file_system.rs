@@ -30,7 +30,7 @@ pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mou
         used_percent: filled.clone().and_then("it has no size", used_percent),
         compresses: match &*mount.kind {
             "btrfs" | "bcachefs" | "f2fs" => Fact::new(compresses(&mount.options), MOUNTS),
-            "zfs" => Fact::unknown("ZFS says so of each dataset", MOUNTS).help("zfs get compression"),
+            "zfs" => Fact::unknown("ZFS sets this for each dataset", MOUNTS).help("zfs get compression"),
             _ => Fact::NotQueried,
         },
         trimming: trimming(roots, queries, mount),

@@ -99,7 +99,7 @@ impl Pieces {
     fn tell(&self, files: &mut Files) {
         let reason = match &self.refusal {
             Some(reason) if self.files == 0 => {
-                format!("this file system does not tell where files lie: {reason}")
+                format!("this file system does not report where files are: {reason}")
             }
             _ => "there is no file of 1 MiB or more".to_owned(),
         };
@@ -163,7 +163,7 @@ mod tests {
         );
         assert!((1990..2100).contains(&files.content_age_s_p50.get().unwrap()), "{files:?}");
         assert!(files.content_age_s_p90.get().unwrap() >= 90_000);
-        assert!(files.inode_age_s_p90.get().unwrap() < 100, "the inode can not be set back");
+        assert!(files.inode_age_s_p90.get().unwrap() < 100, "the inode cannot be set back");
         assert_eq!(files.is_part.get(), Some(false));
         let nothing = sample(&folder.path().join("nowhere"));
         assert_eq!((nothing.files.get(), nothing.content_age_s_p50.get()), (Some(0), None));

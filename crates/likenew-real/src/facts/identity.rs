@@ -90,12 +90,12 @@ fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial
         let id = StableId::of_drive(&subject.device)?;
         (id.kind == "serial number").then_some(id.text)
     });
-    hashed_serial(subject.roots, Fact::from_option(plain, "it has none that this user may read", origin))
+    hashed_serial(subject.roots, Fact::from_option(plain, "it has none that this user can read", origin))
 }
 
 /// A serial number with its hash.
 pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> {
-    plain.and_then("this machine has no identity to hash it with", |plain| {
+    plain.and_then("this machine has no /etc/machine-id to hash it with", |plain| {
         Some(Serial { hash: hash(roots, &plain)?, plain: Some(plain) })
     })
 }
@@ -173,7 +173,7 @@ fn knows_trim(subject: &Subject<'_>, identify: Fact<IdentifyDevice>) -> Fact<boo
         DriveKind::Scsi | DriveKind::Usb => subject
             .roots
             .bytes(&Roots::place(&subject.device, "device/vpd_pgb2"))
-            .and_then("the page is not what it should be", |page| Some(scsi::provisioning(&page)?.unmaps)),
+            .and_then("the page has an unexpected format", |page| Some(scsi::provisioning(&page)?.unmaps)),
         _ => Fact::NotQueried,
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
         if is_virtual || hops.is_empty() {
             Fact::NotQueried
         } else {
-            Fact::unknown("no part of the link tells its speed", "/sys")
+            Fact::unknown("no part of the link reports its speed", "/sys")
         }
     };
     let complete = hops.iter().all(|hop| hop.bytes_per_s_max.value().is_some());
@@ -35,7 +35,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
         ceiling_bytes_per_s: least(|hop| &hop.bytes_per_s).unwrap_or_else(none),
         possible_bytes_per_s: match possible {
             Fact::Value { origin, .. } if !complete => {
-                Fact::unknown("not every part of the link tells what it could do", origin)
+                Fact::unknown("not every part of the link reports its maximum", origin)
             }
             possible => possible,
         },
@@ -48,7 +48,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
 
 fn bus_by_name(subject: &Subject<'_>) -> Fact<String> {
     let place = format!("/sys/class/block/{}/device/subsystem", subject.name());
-    Fact::from_option(subject.roots.link_name(&place), "it hangs on nothing that has a name", place)
+    Fact::from_option(subject.roots.link_name(&place), "its connection has no name", place)
 }
 
 fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
@@ -78,7 +78,7 @@ fn driver(subject: &Subject<'_>) -> Fact<String> {
     }
     match subject.kind {
         DriveKind::Memory | DriveKind::Network | DriveKind::Other => Fact::NotQueried,
-        _ => Fact::unknown("no driver is named on the way to it", "/sys"),
+        _ => Fact::unknown("no driver on its path has a name", "/sys"),
     }
 }
 
@@ -225,7 +225,7 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
     // A drive of USB 3 says 2.1 where it was connected as one of USB 2, and what it could do is not told there.
     let version = roots.number::<f64>(&format!("{folder}/version"));
     let best = if is_drive {
-        let reason = "it says version 2.1, as drives of USB 3 do where they are connected as USB 2";
+        let reason = "it reports version 2.1, as USB 3 drives do when connected as USB 2";
         version.and_then(reason, |version| speed.get().filter(|_| !(2.05..3.0).contains(&version)))
     } else {
         speed.clone()

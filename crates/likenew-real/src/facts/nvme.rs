@@ -107,7 +107,7 @@ fn granted_memory(subject: &Subject<'_>) -> Fact<u64> {
         // The kernel says whether, not how much.
         let place = format!("/sys/class/nvme/{}/hmb", subject.controller.as_deref().unwrap_or("none"));
         let flag = subject.roots.line(&place);
-        flag.and_then("it has some; how much takes root to know", |flag| (flag == "0").then_some(0))
+        flag.and_then("it has some; only root can read how much", |flag| (flag == "0").then_some(0))
     })
 }
 
@@ -115,8 +115,9 @@ fn granted_memory(subject: &Subject<'_>) -> Fact<u64> {
 pub(crate) fn space(subject: &Subject<'_>) -> Space {
     let answer = subject.query(Question::NvmeNamespace);
     let namespace = answer.and_then("the answer makes no sense", |answer| Namespace::parse(&answer));
-    let allocated =
-        namespace.clone().and_then("the drive gives its size for what is in use, or nothing", |namespace| {
+    let allocated = namespace
+        .clone()
+        .and_then("the drive reports its size as the space in use, or nothing", |namespace| {
             Some(namespace.used_blocks?.saturating_mul(namespace.format.block_bytes))
         });
     Space {

@@ -19,7 +19,7 @@ const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 /// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong to the answer.
 ///
 /// # Errors
-/// It is not installed, can not be started, prints nothing, or takes longer than `limit`: then it is killed, by its own number.
+/// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed, by its own number.
 pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let mut command = Command::new(program);
@@ -49,8 +49,8 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     }
     match answer {
         Err(_) => Err(Refusal::Other(format!("{name} took longer than {} s", limit.as_secs()))),
-        Ok(Err(error)) => Err(Refusal::Other(format!("what {name} says could not be read: {error}"))),
-        Ok(Ok(all)) if all.is_empty() => Err(Refusal::Other(format!("{name} says nothing of it"))),
+        Ok(Err(error)) => Err(Refusal::Other(format!("the output of {name} could not be read: {error}"))),
+        Ok(Ok(all)) if all.is_empty() => Err(Refusal::Other(format!("{name} does not report it"))),
         Ok(Ok(all)) => Ok(all),
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn what_it_prints_is_the_answer_whatever_it_exits_with() {
         assert_eq!(run_shell("echo \"$1 $2\"; exit 12", LONG).unwrap(), "-i /dev/sda\n");
-        assert_eq!(run_shell("exit 0", LONG), Err(Refusal::Other("smartctl says nothing of it".into())));
+        assert_eq!(run_shell("exit 0", LONG), Err(Refusal::Other("smartctl does not report it".into())));
     }
 
     #[test]

@@ -163,6 +163,6 @@ pub(crate) fn unreadable_fact<T>(error: &std::io::Error, origin: &str) -> Fact<T
             Fact::unknown("the system does not have it", origin)
         }
         ErrorKind::PermissionDenied => Fact::unknown("this user may not read it", origin).help(ROOT),
-        _ => Fact::unknown(format!("it can not be read: {error}"), origin),
+        _ => Fact::unknown(format!("it cannot be read: {error}"), origin),
     }
 }

@@ -150,7 +150,7 @@ impl Smartctl {
 
 /// An answer with its version as origin, or why it is none.
 fn read(answer_text: Fact<Vec<u8>>) -> Fact<Value> {
-    let answer = match answer_text.and_then("what smartctl says is no JSON", |bytes| {
+    let answer = match answer_text.and_then("smartctl did not print JSON", |bytes| {
         serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object)
     }) {
         Fact::Value { value, .. } => value,
@@ -164,13 +164,13 @@ fn read(answer_text: Fact<Vec<u8>>) -> Fact<Value> {
         None => "smartctl (json)".to_owned(),
     };
     match answer.pointer("/smartctl/exit_status").and_then(Value::as_u64).unwrap_or_default() {
-        ASLEEP => Fact::unknown("the disk sleeps, and was not woken for this", origin)
+        ASLEEP => Fact::unknown("the disk is asleep and was not woken", origin)
             .help("read something from it and ask again"),
         // What it has found out it says, also where one of its questions was refused.
         status if status & NO_ANSWER != 0 && !STATE.iter().any(|part| answer.get(part).is_some()) => {
             let message = answer.pointer("/smartctl/messages/0/string").and_then(Value::as_str);
             let reason = message.map_or_else(|| format!("it ended with {status}"), clean);
-            Fact::unknown(format!("smartctl could not ask it: {reason}"), origin)
+            Fact::unknown(format!("smartctl could not read it: {reason}"), origin)
         }
         _ => Fact::new(answer, origin),
     }
@@ -205,7 +205,7 @@ fn warnings(answer: &Value) -> Vec<String> {
     warnings.extend(critical.map(nvme::warnings).unwrap_or_default());
     let passed = answer.pointer("/smart_status/passed").and_then(Value::as_bool);
     if warnings.is_empty() && passed == Some(false) {
-        warnings.push("its own verdict is that it fails".to_owned());
+        warnings.push("its SMART status says that it fails".to_owned());
     }
     warnings
 }
@@ -254,12 +254,12 @@ mod tests {
             (Some(true), Some(93.0), Some(4.0))
         );
         assert!(
-            health.warnings.value().unwrap()[0].starts_with("attribute 5 has come down to 1"),
+            health.warnings.value().unwrap()[0].starts_with("attribute 5 is at 1"),
             "{:?}",
             health.warnings
         );
         let bare = parse_smartctl(r#"{"smart_status":{"passed":false}}"#).health();
-        assert_eq!(bare.warnings.value().unwrap(), &["its own verdict is that it fails"]);
+        assert_eq!(bare.warnings.value().unwrap(), &["its SMART status says that it fails"]);
         assert_eq!(bare.failing.origin(), Some("smartctl (json)"));
     }
 
@@ -295,11 +295,11 @@ mod tests {
         assert!(reason(r#"{"smartctl":{"exit_status":2}}"#).contains("ended with 2"));
         let asleep = parse_smartctl(r#"{"smartctl":{"version":[7,4],"exit_status":7}}"#);
         assert!(
-            asleep.reason().unwrap().contains("sleeps")
-                && asleep.health().failing.reason().unwrap().contains("sleeps")
+            asleep.reason().unwrap().contains("asleep")
+                && asleep.health().failing.reason().unwrap().contains("asleep")
         );
         for text in ["", "smartctl 7.3 2022-02-28", "[1, 2]", "null", "3", &ATA_DISK[..200]] {
-            assert!(reason(text).contains("no JSON"), "{text}");
+            assert!(reason(text).contains("did not print JSON"), "{text}");
         }
         let health = parse_smartctl(
             r#"{"temperature":"hot","smart_status":[],"ata_smart_attributes":{"table":{"id":5}}}"#,

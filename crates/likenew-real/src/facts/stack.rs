@@ -46,7 +46,7 @@ pub(crate) fn mount_layer(mount: &Mount, devices: &[BlockDevice]) -> Layer {
         takes_trim: if sends {
             Fact::new(true, origin)
         } else {
-            Fact::unknown(format!("of {} it is not known whether it sends TRIM", mount.kind), origin)
+            Fact::unknown(format!("it is not known whether {} sends TRIM", mount.kind), origin)
         },
         ..Layer::default()
     }
@@ -105,8 +105,7 @@ fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
     let flag = roots.attribute(device, "queue/rotational").map(|text| text == "1");
     let may_be_silent = matches!(kind, LayerKind::UsbDisk | LayerKind::VirtualDisk);
     if may_be_silent && flag.get() == Some(true) && scsi_rotation(roots, device).value().is_none() {
-        return flag
-            .and_then("it does not say, and the kernel then takes it for a disk that turns", |_| None);
+        return flag.and_then("it does not say, so the kernel assumes a rotating disk", |_| None);
     }
     flag
 }
@@ -143,7 +142,7 @@ fn options(queries: &dyn MachineQuery, device: &BlockDevice, kind: LayerKind) ->
         return Fact::NotQueried;
     }
     let table = answer(queries, &device.name(), Question::MapperTable);
-    table.and_then("it is no table of dm-crypt", |table| crypt_options(&String::from_utf8_lossy(&table)))
+    table.and_then("it is not a dm-crypt table", |table| crypt_options(&String::from_utf8_lossy(&table)))
 }
 
 /// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]` (Documentation/admin-guide/device-mapper/dm-crypt.rst).

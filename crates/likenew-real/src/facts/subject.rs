@@ -52,7 +52,7 @@ impl<'a> Subject<'a> {
         }
         let page = self.roots.bytes(&Roots::place(&self.device, "device/vpd_pg89"));
         let inside = |page: Vec<u8>| scsi::ata_identify(&page).and_then(IdentifyDevice::parse);
-        let kept = page.and_then("the page is not what it should be", inside);
+        let kept = page.and_then("the page has an unexpected format", inside);
         if kept.value().is_some() {
             return kept;
         }

@@ -83,7 +83,7 @@ fn refusal(errno: Errno) -> Refusal {
     match errno {
         Errno::ACCESS | Errno::PERM => Refusal::Rights,
         Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL => {
-            Refusal::Other("this kind of device does not take such a question".to_owned())
+            Refusal::Other("this kind of device does not support the query".to_owned())
         }
         errno => Refusal::Other(format!("there was no answer: {errno}")),
     }

@@ -10,7 +10,7 @@ use crate::stat;
 pub(crate) fn reading(subject: &Subject<'_>) -> Fact<likenew_core::stat::Stat> {
     if subject.line("queue/iostats").value().is_some_and(|text| text == "0") {
         let origin = Roots::place(&subject.device, "queue/iostats");
-        return Fact::unknown("counting is switched off for it", origin)
+        return Fact::unknown("the kernel does not count its I/O (queue/iostats is 0)", origin)
             .help(format!("echo 1 > /sys/block/{}/queue/iostats", subject.name()));
     }
     subject.line("stat").and_then("it is no line of counts", |line| stat::parse(&line))

@@ -52,7 +52,7 @@ fn present(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
     match jobs.iter().find(|job| roots.exists(job)) {
         Some(job) => Fact::new(true, *job),
         None if UNITS.iter().any(|folder| roots.exists(folder)) => Fact::new(false, "fstrim.timer"),
-        None => Fact::unknown("neither systemd nor a job of cron for it is seen from here", "fstrim.timer"),
+        None => Fact::unknown("neither systemd nor a cron job runs it here", "fstrim.timer"),
     }
 }
 
@@ -70,7 +70,7 @@ fn is_enabled(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
 fn last_run(roots: &Roots, queries: &dyn MachineQuery) -> Fact<u64> {
     match roots.changed_s(STAMP) {
         Some(changed) => Fact::new(u64::try_from(queries.now_s() - changed).unwrap_or(0), STAMP),
-        None => Fact::unknown("it has left no stamp: it never ran, or keeps none", STAMP),
+        None => Fact::unknown("it has left no time stamp: it never ran, or keeps none", STAMP),
     }
 }
 
@@ -81,9 +81,9 @@ fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), Stri
         return no(format!("fstrim does not trim {}", mount.kind), "/proc/self/mountinfo");
     }
     let path = unit(roots, "fstrim.service")
-        .ok_or("the service that the timer starts is not there, so what it would trim is not known")?;
+        .ok_or("the service that the timer starts is missing, so it is not known what it would trim")?;
     let text = roots.text(&path);
-    let text = text.value().ok_or("the service that the timer starts can not be read")?;
+    let text = text.value().ok_or("the service that the timer starts cannot be read")?;
     let in_container = ["/run/systemd/container", "/.dockerenv", "/run/.containerenv"];
     if text.contains("ConditionVirtualization=!container")
         && in_container.iter().any(|mark| roots.exists(mark))
@@ -103,7 +103,7 @@ fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), Stri
         return listed_in(roots, mount, "/etc/fstab");
     }
     if words.iter().any(|word| matches!(*word, "--all" | "-a" | "-av")) {
-        return Ok((true, "it trims all that is mounted".to_owned(), path));
+        return Ok((true, "it trims everything that is mounted".to_owned(), path));
     }
     let named = words.iter().skip(1).any(|word| *word == mount.point);
     Ok((named, format!("it runs {command}"), path))

@@ -16,7 +16,7 @@ use crate::trim::{Extent, Flush, extents};
 /// File systems that tell nothing of places and know neither holes nor sharing: all of a file lies alone.
 const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
 
-/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its data can not.
+/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its data cannot.
 pub(super) fn unshared_ranges(
     file: &OwnedFd,
     path: &Path,
@@ -38,7 +38,7 @@ pub(super) fn unshared_ranges(
             Err(refusal(
                 path,
                 &format!(
-                    "its file system ({kind}) does not tell what of it lies alone on the medium; copy it instead"
+                    "its file system ({kind}) does not report which of its blocks are shared; copy it instead"
                 ),
             ))
         }

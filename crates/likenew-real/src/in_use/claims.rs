@@ -45,7 +45,7 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
         let parts: Vec<_> = on_it.clone().filter(|(number, _)| *number != whole).collect();
         let busy = |one: &Overlap| {
             Err(format!(
-                "somebody holds {} exclusively; end what uses it first (fuser -v shows programs)",
+                "another program holds {} exclusively; close that program first (fuser -v shows it)",
                 one.subject()
             ))
         };

@@ -274,7 +274,7 @@ impl<'a> Overlaps<'a> {
         let (is_own, name) = (parent.relation_kind == RelationKind::Partition, parent.name.clone());
         let relation = match is_own {
             true => format!("which lies on {name}"),
-            false => format!("which lies over the same bytes of {name}"),
+            false => format!("which covers the same bytes of {name}"),
         };
         if !self.rise(from, device, window, range, RelationKind::Loop, relation) {
             return;
@@ -312,7 +312,7 @@ impl<'a> Overlaps<'a> {
         if self.rise(from, holder, &whole, &whole, RelationKind::Mapping, relation) {
             let holder = self.name_of(holder);
             let subject = self.overlaps[from].subject();
-            let text = format!("{subject} carries {holder} (LVM, RAID or encryption); take that down first");
+            let text = format!("{subject} carries {holder} (LVM, RAID or encryption); stop that first");
             self.uses.push(Use { rank: Rank::Holder, text });
         }
     }
@@ -325,12 +325,12 @@ impl<'a> Overlaps<'a> {
         let mut uses = Vec::new();
         let mut note = |rank, text| uses.push(Use { rank, text });
         if self.snapshot.swaps.contains(&store) {
-            note(Rank::Swap, format!("{subject} serves as swap; switch that off first (swapoff)"));
+            note(Rank::Swap, format!("{subject} is used as swap; switch it off first (swapoff)"));
         }
         if let Some((number, node)) = self.node(store) {
             let runs = || {
                 format!(
-                    "the system runs from {object}; nothing here writes to it. Start from another drive, or give a folder"
+                    "the system runs from {object}, so it is never written to. Boot from another drive, or give a folder"
                 )
             };
             if (is_target || !is_below) && self.snapshot.system.contains(node.device.folder()) {
@@ -355,7 +355,7 @@ impl<'a> Overlaps<'a> {
                 note(
                     Rank::MountElsewhere,
                     format!(
-                        "{subject} carries a {kind} file system that is mounted where this program can not see; unmount it there first"
+                        "{subject} carries a {kind} file system that is mounted in another namespace; unmount it there first"
                     ),
                 );
             }
@@ -368,7 +368,7 @@ impl<'a> Overlaps<'a> {
                 );
             }
             if node.is_bcache() {
-                let mut text = format!("{subject} is taken by bcache; take it out first");
+                let mut text = format!("{subject} is used by bcache; remove it there first");
                 let _ = write!(text, " (/sys/class/block/{}/bcache)", node.name);
                 note(Rank::Holder, text);
             }
@@ -385,14 +385,14 @@ impl<'a> Overlaps<'a> {
         let text = match of_found.next() {
             Some(Node { name, backing: Err(UnknownBacking::Dead), .. }) => {
                 let text = format!(
-                    "the program that served what {name} stands on has ended; detach it (losetup -d /dev/{name})"
+                    "the program that served the backing file of {name} has ended; detach it (losetup -d /dev/{name})"
                 );
                 return self.uses.push(Use { rank: Rank::Unknown, text });
             }
-            Some(node) => format!("what {} stands on cannot be found out", node.name),
+            Some(node) => format!("the backing file of {} cannot be determined", node.name),
             None => match self.snapshot.unknown_loop(&stores) {
                 Some(node) => format!(
-                    "{} stands on something that cannot be found out, which may be these bytes",
+                    "the backing file of {} cannot be determined and may share these bytes",
                     node.name
                 ),
                 None => return,
@@ -437,7 +437,7 @@ impl<'a> Overlaps<'a> {
         }
         let (program, store) = visited;
         let subject = self.overlaps.iter().find(|one| one.store == store).map(Overlap::subject)?;
-        Some(format!("{program} has {subject} open for writing; end that first"))
+        Some(format!("{program} has {subject} open for writing; close that program first"))
     }
 }
 

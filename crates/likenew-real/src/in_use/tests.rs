@@ -163,7 +163,7 @@ fn what_a_mapping_is_built_on_is_used() {
     let home = sys.mapping("dm-0", "LVM-a1", &["sda/sda2"]);
     sys.mapping("dm-1", "LVM-a2", &["sda/sda2"]);
     sys.mapping("dm-2", "CRYPT-LUKS2-x", &["dm-1"]);
-    sys.refused(&["sda", "sda/sda2"], &["sda2 carries dm-", "take that down first"]);
+    sys.refused(&["sda", "sda/sda2"], &["sda2 carries dm-", "stop that first"]);
     sys.refused(&["dm-1"], &["dm-1 carries dm-2"]);
     sys.free(&["sda/sda1", "sdb", "dm-0", "dm-2"]);
     sys.mount(home);
@@ -242,7 +242,7 @@ fn what_bcache_has_taken_is_used() {
     sys.two_disks();
     sys.disk("nvme0n1", 16);
     sys.write("sdb/sdb2", "bcache/state", "dirty");
-    sys.refused(&["sdb", "sdb/sdb2"], &["sdb2 is taken by bcache"]);
+    sys.refused(&["sdb", "sdb/sdb2"], &["sdb2 is used by bcache"]);
     sys.free(&["sdb/sdb1", "nvme0n1"]);
     sys.built("bcache0", &["sda", "nvme0n1"]);
     let second = sys.built("bcache1", &["sdb/sdb2", "nvme0n1"]);
@@ -260,7 +260,7 @@ fn file_systems_are_found_where_no_mount_shows_them() {
     fs::create_dir_all(sys.path().join("fs/ext4/sda2")).unwrap();
     sys.refused(
         &["sda", "sda/sda2"],
-        &["sda2 carries a ext4 file system that is mounted where", "unmount it there"],
+        &["sda2 carries a ext4 file system that is mounted in another namespace", "unmount it there"],
     );
     sys.free(&["sda/sda1"]);
     let devices = sys.path().join("fs/btrfs/0-1-2/devices");
@@ -284,7 +284,7 @@ fn the_system_is_reported_first_and_by_its_name() {
     let root = sys.mapping("dm-0", "LVM-root", &["sda/sda2"]);
     sys.system = vec!["dm-0", "sda/sda2", "sda"];
     sys.mount_at(root, "/", "ext4");
-    sys.refused(&["sda", "sda/sda2", "dm-0"], &["the system runs from", "Start from another drive"]);
+    sys.refused(&["sda", "sda/sda2", "dm-0"], &["the system runs from", "Boot from another drive"]);
     sys.free(&["sda/sda1", "sdb"]);
 }
 
@@ -322,7 +322,7 @@ fn windows_over_one_file_meet_by_a_byte() {
         assert_eq!(found.is_some(), shares, "{mounted:?} {asked:?}: {found:?}");
         if let Some(text) = found {
             let path = file.path().display();
-            let expected = format!("loop900, which lies over the same bytes of {path}, is mounted at /mnt/x");
+            let expected = format!("loop900, which covers the same bytes of {path}, is mounted at /mnt/x");
             assert!(text.starts_with(&expected), "{text}");
         }
         // The same of the file.
@@ -372,14 +372,14 @@ fn a_loop_device_over_what_nobody_can_find_is_held_against_what_it_may_be() {
     let target = Target::file(device, inode, MIB);
     let of_file = || Overlaps::find(&sys.snapshot(), &target).structural_use();
     attach("loop900", Some("/nowhere/disk.img"));
-    sys.refused(&["loop900"], &["what loop900 stands on cannot be found out", "as root"]);
-    assert!(of_file().unwrap().contains("loop900 stands on something that cannot be found out"));
+    sys.refused(&["loop900"], &["the backing file of loop900 cannot be determined", "as root"]);
+    assert!(of_file().unwrap().contains("the backing file of loop900 cannot be determined"));
     sys.free(&["sda", "sdb/sdb1"]);
     attach("loop901", None);
-    sys.refused(&["loop901"], &["what loop901 stands on cannot be found out"]);
-    sys.refused(&["sda", "sdb/sdb1"], &["loop901 stands on something that cannot be found out"]);
+    sys.refused(&["loop901"], &["the backing file of loop901 cannot be determined"]);
+    sys.refused(&["sda", "sdb/sdb1"], &["the backing file of loop901 cannot be determined"]);
     sys.mapping("dm-0", "x", &["loop901"]);
-    sys.refused(&["dm-0"], &["what loop901 stands on cannot be found out"]);
+    sys.refused(&["dm-0"], &["the backing file of loop901 cannot be determined"]);
     // Nothing is attached to it any more.
     for name in ["loop900", "loop901"] {
         fs::remove_dir_all(sys.folder(name).join("loop")).unwrap();
@@ -483,7 +483,7 @@ fn names_of_backing_files_are_bytes() {
         }
         let number = BlockDevice::at(sys.folder("loop900")).number().unwrap();
         sys.mount(number);
-        sys.refused(&["loop901"], &["loop900, which lies over the same bytes of", "is mounted at"]);
+        sys.refused(&["loop901"], &["loop900, which covers the same bytes of", "is mounted at"]);
     }
 }
 

@@ -37,7 +37,7 @@ static INSTANCE_COUNT: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 struct InstanceDirectory {
     path: PathBuf,
-    /// The raw buffers of all processors. An instance can not be removed while they are open.
+    /// The raw buffers of all processors. An instance cannot be removed while they are open.
     pipes: Mutex<Vec<File>>,
     _lock: File,
     /// Last: a mount of our own has to outlive its instance.
@@ -87,7 +87,7 @@ impl Instance {
     /// Opens the raw buffers of all processors, to be read without waiting. Returns their numbers.
     ///
     /// # Errors
-    /// One can not be opened.
+    /// One cannot be opened.
     pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, LabError> {
         let wrong = |error| in_tracefs("open the buffers of a tracing instance", error);
         let mut cpus: Vec<u32> = fs::read_dir(self.inner.path.join("per_cpu"))
@@ -180,7 +180,7 @@ fn is_leftover(path: &Path) -> bool {
 
 /// Stops an instance and removes it.
 fn remove(path: &Path) -> io::Result<()> {
-    // Where one of them can not be written, removing fails or stops it as well.
+    // Where one of them cannot be written, removing fails or stops it as well.
     let _ = put(&path.join("tracing_on"), "0");
     let _ = put(&path.join("events/enable"), "0");
     fs::remove_dir(path)

@@ -50,7 +50,7 @@ impl Processors {
     /// Reads what is there. `now` is the clock's reading before that. Returns whether there may be more.
     ///
     /// # Errors
-    /// A buffer can not be read.
+    /// A buffer cannot be read.
     pub(crate) fn read(
         &mut self,
         pipes: &mut Pipes<'_>,

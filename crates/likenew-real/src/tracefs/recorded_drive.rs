@@ -32,7 +32,7 @@ impl RecordedDrive {
     /// lies on. What is made of several drives is taken apart, since only drives take requests.
     ///
     /// # Errors
-    /// There is none, or its I/Os can not be seen; the text says why.
+    /// There is none, or its I/Os cannot be seen; the text says why.
     pub fn drives_of(target: &Path) -> Result<Vec<Self>, LabError> {
         let (kind, devices) = devices(target)?;
         let mut leaves = Vec::new();
@@ -40,7 +40,7 @@ impl RecordedDrive {
             descend(device, &mut leaves, 0);
         }
         if leaves.is_empty() {
-            return Err(no_drive(target, "the devices below it are hidden from here"));
+            return Err(no_drive(target, "the devices below it are not visible here"));
         }
         let several = leaves.len() > 1 || leaves[0].folder() != devices[0].folder();
         leaves
@@ -82,17 +82,20 @@ impl RecordedDrive {
         let number = |device: &BlockDevice, attribute: &str| {
             let text = device.attribute(attribute);
             text.and_then(|text| text.parse::<u64>().ok()).ok_or_else(|| {
-                LabError::Unsuitable(format!("the system does not say the {attribute} of {}", device.name()))
+                LabError::Unsuitable(format!(
+                    "the system does not report the {attribute} of {}",
+                    device.name()
+                ))
             })
         };
         if !disk.folder().join("mq").exists() {
             return Err(no_drive(
                 target,
-                &format!("{} takes no requests that the kernel's tracing shows", disk.name()),
+                &format!("{} takes no requests that kernel tracing can see", disk.name()),
             ));
         }
         let at = disk.attribute("dev").and_then(|text| DeviceNumber::parse(&text));
-        let at = at.ok_or_else(|| LabError::Unsuitable(format!("the system gives {name} no number")))?;
+        let at = at.ok_or_else(|| LabError::Unsuitable(format!("{name} has no device number")))?;
         let sectors = number(leaf, "size")?;
         let first_sector = if leaf.is_partition() { number(leaf, "start")? } else { 0 };
         let own = leaf.attribute("dev").and_then(|text| DeviceNumber::parse(&text)).unwrap_or(at);
@@ -147,14 +150,11 @@ fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), LabError> {
     let kind = if metadata.is_dir() { Kind::Folder } else { Kind::File };
     let file = fs::File::open(target).map_err(LabError::system(format!("open {}", target.display())))?;
     let mount = Mount::containing(file)
-        .ok_or_else(|| no_drive(target, "the system does not say where it is mounted from"))?;
+        .ok_or_else(|| no_drive(target, "the system does not report where it is mounted from"))?;
     let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
     let device = BlockDevice::by_number(mount.device).or_else(by_source);
     let device = device.ok_or_else(|| {
-        no_drive(
-            target,
-            &format!("its file system ({}) lies on no block device that can be seen from here", mount.kind),
-        )
+        no_drive(target, &format!("its file system ({}) is on no visible block device", mount.kind))
     })?;
     Ok((kind, siblings(&device).unwrap_or_else(|| vec![device])))
 }

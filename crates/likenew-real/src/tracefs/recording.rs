@@ -58,8 +58,9 @@ impl Recording {
         let root = TracefsRoot::find()?;
         let leftovers = Instance::remove_leftovers(&root);
         let instance = Instance::create(root)?;
-        let unknown =
-            |error| LabError::Unsuitable(format!("this kernel's tracing is not understood: {error}"));
+        let unknown = |error| {
+            LabError::Unsuitable(format!("the format of this kernel's tracing is not supported: {error}"))
+        };
         let formats = Step::EVENTS
             .iter()
             .map(|(name, step)| Ok((*step, *name, instance.read(&format!("events/block/{name}/format"))?)));
@@ -112,7 +113,7 @@ impl Recording {
     /// Hands every I/O whose end is known to the sink of its drive, in the order in which they left.
     ///
     /// # Errors
-    /// The kernel's buffers can not be read, or a sink does not take any more.
+    /// The kernel's buffers cannot be read, or a sink does not take any more.
     pub fn turn(&mut self, sinks: &mut [impl TraceSink]) -> Result<(), LabError> {
         while self.read_once()? {
             self.hand_on(false, sinks)?;

@@ -35,7 +35,7 @@ impl TracefsRoot {
         let path = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
         if !usable(&path) {
             return Err(LabError::Refused(format!(
-                "the kernel's tracing file system can not be written here, so nothing can be recorded: {REMEDY}"
+                "the kernel's tracing file system cannot be written here, so nothing can be recorded: {REMEDY}"
             )));
         }
         Ok(Self { path, _mount: Some(mount) })
@@ -50,7 +50,7 @@ impl TracefsRoot {
 const INSTANCES: &str = "instances";
 
 const REMEDY: &str =
-    "run as root on the machine itself (sudo likenew record …); in a container, record on its host";
+    "run it as root on the machine itself (sudo likenew record …); in a container, record on the host";
 
 fn mount() -> Result<OwnedFd, Errno> {
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -62,7 +62,7 @@ fn mount() -> Result<OwnedFd, Errno> {
 fn access_error(errno: Errno) -> LabError {
     match errno {
         Errno::NODEV => LabError::Unsuitable(
-            "this kernel was built without tracing (CONFIG_FTRACE), so block I/O can not be recorded here".into(),
+            "this kernel was built without tracing (CONFIG_FTRACE), so block I/O cannot be recorded here".into(),
         ),
         Errno::NOSYS => LabError::Unsuitable(
             "the kernel's tracing file system is not mounted; mount it with: mount -t tracefs tracefs /sys/kernel/tracing"
@@ -70,7 +70,7 @@ fn access_error(errno: Errno) -> LabError {
         ),
         _ if is_locked_down() => LabError::Refused(LOCKED_DOWN.into()),
         Errno::PERM | Errno::ACCESS => LabError::Refused(format!(
-            "recording what all programs do to a drive takes the rights of root (CAP_SYS_ADMIN), which are missing here: {REMEDY}"
+            "recording the I/O of all programs needs root (CAP_SYS_ADMIN): {REMEDY}"
         )),
         errno => LabError::system("mount the kernel's tracing file system")(errno.into()),
     }

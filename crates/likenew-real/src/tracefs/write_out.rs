@@ -17,7 +17,7 @@ impl WriteOut {
     /// For the file at `path`, which is there.
     ///
     /// # Errors
-    /// It can not be opened.
+    /// It cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         OpenOptions::new().write(true).open(path).map(Self)
     }
@@ -25,7 +25,7 @@ impl WriteOut {
     /// Starts to write out what is in memory of the file, and waits for none of it.
     ///
     /// # Errors
-    /// The file system can not.
+    /// The file system cannot.
     #[allow(unsafe_code, reason = "rustix has no sync_file_range")]
     pub fn start(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open, and no memory is handed over.

@@ -26,16 +26,14 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     }
     let is_nvme = name.starts_with("nvme");
     if !is_nvme && !name.starts_with("sd") && !name.starts_with("hd") {
-        return ProbeResult::Unknown(format!(
-            "{name} is no kind of device that makes claims which can be read"
-        ));
+        return ProbeResult::Unknown(format!("{name} is a kind of device that does not report TRIM support"));
     }
     let device = match open_disk(disk) {
         Ok(device) => device,
         Err(Errno::ACCESS | Errno::PERM) => {
-            return ProbeResult::Unknown(format!("asking {name} takes root: run it with sudo"));
+            return ProbeResult::Unknown(format!("reading it from {name} needs root: run it with sudo"));
         }
-        Err(errno) => return ProbeResult::Unknown(format!("{name} can not be opened: {errno}")),
+        Err(errno) => return ProbeResult::Unknown(format!("{name} cannot be opened: {errno}")),
     };
     let claims = if is_nvme {
         nvme_claims(&device)
@@ -44,7 +42,7 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     };
     match claims {
         Ok(Some(claims)) => ProbeResult::TrimClaims(claims),
-        Ok(None) => ProbeResult::Unknown(format!("the answer of {name} makes no sense")),
+        Ok(None) => ProbeResult::Unknown(format!("{name} gave an invalid answer")),
         Err(errno) => ProbeResult::Unknown(format!("{name} did not answer: {errno}")),
     }
 }

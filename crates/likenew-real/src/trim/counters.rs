@@ -47,7 +47,11 @@ mod tests {
         let stat = "  1 2 3 4 5 6 7 8 9 10 11   12 13 14 15 16 17";
         let discard_counters = parse("sda".into(), stat).unwrap();
         assert_eq!(discard_counters, DiscardCounters { device: "sda".into(), ios: 12, bytes: 14 * 512 });
-        assert_eq!(parse("sda".into(), "1 2 3 4 5 6 7 8 9 10 11"), None, "an old kernel counts no discards");
+        assert_eq!(
+            parse("sda".into(), "1 2 3 4 5 6 7 8 9 10 11"),
+            None,
+            "this kernel is too old to count discards"
+        );
         let later = Counters(vec![DiscardCounters { ios: 15, bytes: 20 * 512, ..discard_counters.clone() }]);
         let moved = later.since(&Counters(vec![discard_counters]));
         assert_eq!((moved[0].ios, moved[0].bytes), (3, 6 * 512));

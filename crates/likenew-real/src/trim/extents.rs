@@ -25,9 +25,9 @@ impl Extent {
         (!has_none).then(|| self.physical..self.physical + self.length)
     }
 
-    /// Why its bytes can not be written again where they are, if they can not.
+    /// Why its bytes cannot be written again where they are, if they cannot.
     pub(crate) fn unfit(&self) -> Option<&'static str> {
-        let unwritten = (UNWRITTEN, "UNWRITTEN: it was reserved and never written");
+        let unwritten = (UNWRITTEN, "UNWRITTEN: it was allocated and never written");
         let reasons = UNUSABLE.iter().copied().chain([unwritten]);
         reasons.into_iter().find(|(flag, _)| self.flags & flag != 0).map(|(_, reason)| reason)
     }
@@ -46,7 +46,7 @@ const UNUSABLE: [(u32, &str); 8] = [
     (0x8, "ENCODED: it is compressed or encrypted"),
     (0x80, "DATA_ENCRYPTED: it is encrypted"),
     (0x100, "NOT_ALIGNED: it lies within a block"),
-    (0x200, "DATA_INLINE: it lies among the file system's own data"),
+    (0x200, "DATA_INLINE: it is stored in the inode"),
     (0x400, "DATA_TAIL: it shares a block with other files"),
     (0x2000, "SHARED: other files share its blocks"),
 ];
@@ -132,9 +132,9 @@ pub(crate) fn device_extents(
     bytes: u64,
 ) -> Result<Vec<likenew_core::extents::Extent>, String> {
     let found = extents(file, bytes, Flush::Never)
-        .map_err(|errno| format!("the file system does not say where a file lies: {errno}"))?;
+        .map_err(|errno| format!("the file system does not report where a file is: {errno}"))?;
     if found.len() > ExtentMap::EXTENTS_MAX {
-        return Err(format!("a file lies in {} pieces, which are too many to be kept", found.len()));
+        return Err(format!("a file has {} extents, too many to keep", found.len()));
     }
     let in_place = found.iter().filter(|extent| extent.unfit().is_none());
     let piece = |extent: &Extent| likenew_core::extents::Extent {
@@ -196,11 +196,11 @@ pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range
             continue;
         }
         if let Some((_, word)) = UNUSABLE.iter().find(|(flag, _)| extent.flags & flag != 0) {
-            return Err(format!("the map of the file says {word}"));
+            return Err(format!("the file's extent map says {word}"));
         }
         if extent.flags & UNWRITTEN != 0 {
             return Err(
-                "the map of the file says UNWRITTEN: its bytes have not reached the device".to_owned()
+                "the file's extent map says UNWRITTEN: its data has not reached the device".to_owned()
             );
         }
         if start != at {
@@ -213,7 +213,7 @@ pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range
         }
         at = end;
     }
-    if at == range.end { Ok(places) } else { Err("the map of the file has holes".to_owned()) }
+    if at == range.end { Ok(places) } else { Err("the file has holes".to_owned()) }
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ pub(crate) fn mount_path(mounted: &MountedDevice) -> TrimPath {
     let sends = SENDERS.contains(&&*mounted.mount.kind);
     let evidence = match &*mounted.mount.kind {
         _ if sends && mounted.discards_immediately() => {
-            "mounted with discard: it sends TRIM as soon as something is deleted"
+            "mounted with discard: it sends TRIM when files are deleted"
         }
-        _ if sends => "mounted without discard: it sends TRIM only when it is asked to, as fstrim does",
+        _ if sends => "mounted without discard: it sends TRIM only when fstrim runs",
         "zfs" => "ZFS sends TRIM by rules of its own (zpool get autotrim)",
-        _ => "nothing is known of whether it sends TRIM",
+        _ => "it is not known whether it sends TRIM",
     };
     let top = Layer {
         name: mounted.mount.point.clone(),
@@ -138,7 +138,7 @@ fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
                 .to_owned()
         }
         LayerKind::VirtualDisk => {
-            "have the host pass discards on for this disk (discard=unmap)".to_owned()
+            "have the host pass discards for this disk (discard=unmap)".to_owned()
         }
         LayerKind::LogicalVolume
         | LayerKind::Thin
@@ -146,7 +146,7 @@ fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
         | LayerKind::Cache
         | LayerKind::Multipath
         | LayerKind::Mapping
-        | LayerKind::Array => "look at what it is built on, and how it was set up".to_owned(),
+        | LayerKind::Array => "check what it is built on, and how it was set up".to_owned(),
         _ => return None,
     })
 }
@@ -255,7 +255,7 @@ mod tests {
         assert!(path.blocked_by().unwrap().remedy.as_ref().unwrap().contains("punch holes"));
         assert_eq!(
             path.rotates, None,
-            "a loop device says what its file's disk says, which is not below it here"
+            "a loop device reports what its file's disk reports, which is not below it here"
         );
     }
 

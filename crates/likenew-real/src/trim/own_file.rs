@@ -29,7 +29,7 @@ impl<'a> OwnFile<'a> {
 
     /// Writes the pattern of `seed`, and waits until it is on the drive.
     pub(crate) fn write(&self, seed: u64, bytes: u64) -> Result<(), Errno> {
-        // In as few pieces as the file system has; where it can not reserve space, in as many as come of it.
+        // In as few pieces as the file system has; where it cannot reserve space, in as many as come of it.
         match fallocate(&self.fd, FallocateFlags::empty(), 0, bytes) {
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
             Err(errno) => return Err(errno),

@@ -44,10 +44,10 @@ impl Raw {
                     }
                 }
                 Err(Errno::ACCESS | Errno::PERM) => {
-                    reason = format!("reading {} takes root: run it with sudo", path.display());
+                    reason = format!("reading {} needs root: run it with sudo", path.display());
                 }
                 Err(Errno::NOENT) => {}
-                Err(errno) => reason = format!("{} can not be opened: {errno}", path.display()),
+                Err(errno) => reason = format!("{} cannot be opened: {errno}", path.display()),
             }
         }
         Ok(Err(reason))

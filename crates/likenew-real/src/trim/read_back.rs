@@ -39,18 +39,18 @@ pub(crate) fn read_back(
     file.write(request.seed, all.end).map_err(failed)?;
     let mut result = ReadBackResult { bytes_written: all.end, ..ReadBackResult::default() };
     let map = extents(&file, all.end, Flush::First)
-        .map_err(|errno| format!("the file system does not say where a file lies: {errno}"));
+        .map_err(|errno| format!("the file system does not report where a file is: {errno}"));
     let halves = map.and_then(|map| Ok((places(&map, &kept)?, places(&map, &released)?)));
     let mut reader = match &halves {
         Ok((kept, released)) if request.raw => Reader::open(mounted, request, kept, released)?,
-        Ok(_) => Err("reading from the device was left out, as asked".to_owned()),
+        Ok(_) => Err("reading from the device was switched off (--no-raw)".to_owned()),
         Err(reason) => Err(reason.clone()),
     };
     if let Ok(reading) = &mut reader {
         let written = reading.read_both_halves();
         result.before_release = Some(written);
         if written.pattern_bytes < all.end {
-            let reason = "what was written does not stand at the addresses that the file system gives, so nothing more is read there";
+            let reason = "the data written is not at the addresses that the file system reports, so nothing more is read there";
             reader = Err(reason.to_owned());
         }
     }
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Result<Self, String>, LabError> {
         let whole = |place: &Range<u64>| (place.end - place.start).is_multiple_of(UNIT as u64);
         if !kept_half.iter().chain(released_half).all(whole) {
-            return Ok(Err("the file lies in pieces that are no multiples of 4 KiB".to_owned()));
+            return Ok(Err("the file's extents are not multiples of 4 KiB".to_owned()));
         }
         Ok(Raw::open(&mounted.mount)?.map(|raw| Self { raw, mounted, request, kept_half, released_half }))
     }
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
     fn read(&mut self, result: &mut ReadBackResult, file: &OwnFile<'_>, clock: &Monotonic) -> Option<String> {
         if let Err(errno) = is_free(file, self.mounted.mount.device, &self.released_half[0]) {
             return Some(format!(
-                "the file system does not say which blocks are free ({errno}), and what may be somebody else's by now is not read"
+                "the file system does not report which blocks are free ({errno}), so blocks that may belong to other files by now are not read"
             ));
         }
         let first = self.content_released(file);

@@ -46,7 +46,7 @@ impl Sender {
             Ok(places) => ask(folder, places),
             Err(reason) => TrimReport {
                 refusal: Some(format!(
-                    "the file's place is not known, and nobody else's free space is touched ({reason})"
+                    "the file's location is not known, and other free space is left alone ({reason})"
                 )),
                 ..TrimReport::default()
             },
@@ -86,9 +86,11 @@ fn ask(folder: impl AsFd, places: &[Range<u64>]) -> TrimReport {
 pub(super) fn refusal(errno: Errno) -> String {
     match errno {
         Errno::PERM | Errno::ACCESS => {
-            "asking a file system for TRIM takes root: run it with sudo".to_owned()
+            "running TRIM on a file system needs root: run it with sudo".to_owned()
         }
-        Errno::OPNOTSUPP | Errno::NOTTY => "the file system answers that there is no TRIM here".to_owned(),
+        Errno::OPNOTSUPP | Errno::NOTTY => {
+            "the file system reports that TRIM is not supported here".to_owned()
+        }
         errno => format!("the file system refused to send TRIM: {errno}"),
     }
 }

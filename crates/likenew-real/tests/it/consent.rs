@@ -77,7 +77,7 @@ fn a_device_that_somebody_uses_is_refused_whatever_was_typed() {
     if run_when_free("mkswap", &["-f", name]).is_some() && run("swapon", &[name]).is_some() {
         let text = refusal(attempt());
         run("swapoff", &[name]);
-        says(&text, &["serves as swap", "swapoff"]);
+        says(&text, &["used as swap", "swapoff"]);
     }
     if let Some(above) = Loop::attach(&device.0) {
         let carried = format!("carries {}", above.0.file_name().unwrap().to_str().unwrap());
@@ -148,7 +148,7 @@ fn a_file_is_overwritten_when_it_is_named_and_nobody_else_has_it() {
     says(&refusal(Consent::to_overwrite(&path, &agreement("filled", &[]))), &["lock"]);
     let other = filled_file(&tempfile::tempdir_in(place.path()).unwrap().keep(), 64 << 10);
     let elsewhere = open(&other, Options { consent: Some(consent), ..Options::default() });
-    says(&refusal(elsewhere), &["something else"]);
+    says(&refusal(elsewhere), &["another target"]);
     let consent = Consent::to_overwrite(&path, &agreement("filled", &[])).unwrap();
     let mut drive = open(&path, Options { consent: Some(consent), ..Options::default() }).unwrap();
     let mut lane = lane(&mut *drive);

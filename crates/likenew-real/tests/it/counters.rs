@@ -19,7 +19,7 @@ const MOVED: u64 = BLOCKS * BLOCK as u64;
 /// The journal and the inodes of a few files.
 const BOOKS: u64 = 1 << 20;
 
-/// An ext4 on a loop device over a file; none where that can not be had.
+/// An ext4 on a loop device over a file; none where that cannot be had.
 fn ext4(image: &Path) -> Option<(Mounted, Loop)> {
     std::fs::File::create(image).unwrap().set_len(128 << 20).unwrap();
     // What is initialised later would be counted in the middle of a test.
@@ -99,7 +99,7 @@ fn a_device_is_counted_itself_and_read_through_the_page_cache() {
         assert_eq!(device_counters(&mut *drive, Access::Buffered, false, Op::Read).bytes_read, 0);
         assert_eq!(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
         // Dropping what others have in memory is not ours to do.
-        says(&refusal(drive.prepare_access(Access::Buffered, true)), &["not our own", "give a folder"]);
+        says(&refusal(drive.prepare_access(Access::Buffered, true)), &["did not make", "give a folder"]);
     }
 }
 
@@ -133,7 +133,7 @@ fn an_existing_file_is_read_in_both_ways_and_nobody_drops_its_pages() {
         assert_eq!(one(&mut of, Op::Read, 0, BLOCK).unwrap(), Outcome::Done);
         assert_eq!(of.buffer(likenew_core::io::Slot(0))[512], 1, "what is read is what the file holds");
         drop(of);
-        says(&refusal(drive.prepare_access(Access::Buffered, true)), &["not our own"]);
+        says(&refusal(drive.prepare_access(Access::Buffered, true)), &["did not make"]);
     }
 }
 

@@ -118,6 +118,6 @@ fn a_journal_lies_durably_and_apart() {
         check_disjoint(mounted.path(), &inner.0).unwrap();
     }
     let memory = Mounted::tmpfs("size=1m").unwrap();
-    says(&refusal(check_disjoint(memory.path(), &outer.0)), &["memory", "loss of power"]);
-    says(&refusal(check_disjoint(place.path(), Path::new("/dev/null"))), &["no block device"]);
+    says(&refusal(check_disjoint(memory.path(), &outer.0)), &["memory", "power cut"]);
+    says(&refusal(check_disjoint(place.path(), Path::new("/dev/null"))), &["not a block device"]);
 }

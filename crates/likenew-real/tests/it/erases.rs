@@ -74,10 +74,10 @@ fn what_can_not_be_discarded_or_formatted_is_refused() {
     let folder = disk_folder();
     let path = file(folder.path(), "image", 64 << 10);
     let held = Consent::to_overwrite(&path, &typed("image", &[])).unwrap();
-    says(&refusal(discard(&held, |_, _| true)), &["no block device", "give a drive or partition"]);
+    says(&refusal(discard(&held, |_, _| true)), &["not a block device", "give a drive or partition"]);
     says(
         &refusal(FormatPlan::inspect(&held, Erase::UserData)),
-        &["no namespace of an NVMe drive", "discard it instead"],
+        &["only an NVMe namespace", "discard it instead"],
     );
     if skip() {
         return;
@@ -86,7 +86,7 @@ fn what_can_not_be_discarded_or_formatted_is_refused() {
     let before = std::fs::read(&disk.image).unwrap();
     for path in [disk.path(), &disk.partition()] {
         let held = consent(path);
-        says(&refusal(FormatPlan::inspect(&held, Erase::Key)), &["no namespace of an NVMe drive"]);
+        says(&refusal(FormatPlan::inspect(&held, Erase::Key)), &["only an NVMe namespace"]);
     }
     assert!(std::fs::read(&disk.image).unwrap() == before);
 }

@@ -170,8 +170,8 @@ fn files_that_are_not_to_be_rewritten_are_refused() {
     drop(held);
     let privileged = plain("privileged");
     fs::set_permissions(&privileged, fs::Permissions::from_mode(0o4755)).unwrap();
-    refuses(&privileged, &["rights of its owner"]);
-    for (flag, word) in [("i", "immutable"), ("a", "appended")] {
+    refuses(&privileged, &["set-user-ID"]);
+    for (flag, word) in [("i", "immutable"), ("a", "append-only")] {
         let path = plain(&format!("with {flag}"));
         if run("chattr", &[&format!("+{flag}"), path.to_str().unwrap()]).is_some() {
             refuses(&path, &[word]);
@@ -182,7 +182,7 @@ fn files_that_are_not_to_be_rewritten_are_refused() {
     if let Some(sleep) = run("which", &["sleep"]) {
         fs::copy(sleep, &program).unwrap();
         let mut running = Command::new(&program).arg("60").spawn().unwrap();
-        refuses(&program, &["runs"]);
+        refuses(&program, &["running program"]);
         running.kill().unwrap();
         running.wait().unwrap();
         if run("setcap", &["cap_net_raw+ep", program.to_str().unwrap()]).is_some() {
@@ -195,7 +195,7 @@ fn files_that_are_not_to_be_rewritten_are_refused() {
     if run("mkswap", &[swap.to_str().unwrap()]).is_some()
         && run("swapon", &[swap.to_str().unwrap()]).is_some()
     {
-        refuses(&swap, &["serves as swap", "swapoff"]);
+        refuses(&swap, &["used as swap", "swapoff"]);
         run("swapoff", &[swap.to_str().unwrap()]).unwrap();
     }
     let memory = Mounted::tmpfs("size=1m").unwrap();

@@ -1,4 +1,4 @@
-//! A folder as a drive: what happens to its files, and to I/Os that can not be done.
+//! A folder as a drive: what happens to its files, and to I/Os that cannot be done.
 
 use std::fs;
 use std::path::Path;
@@ -187,9 +187,9 @@ fn a_layout_that_does_not_fit_is_refused_with_numbers() {
         open(memory.path(), Options { layout, reserve, ..Options::default() })
     };
     says(&refusal(with(40, 1 << 20, None)), &["40 MiB", "100 MiB", "64 MiB", "36 MiB", "reserve"]);
-    says(&refusal(with(0, 1 << 20, None)), &["no layout"]);
-    says(&refusal(with(u32::MAX, u64::MAX, None)), &["no layout"]);
-    says(&refusal(with(1, 1000, None)), &["no multiple", "4KiB"]);
+    says(&refusal(with(0, 1 << 20, None)), &["hold nothing"]);
+    says(&refusal(with(u32::MAX, u64::MAX, None)), &["hold nothing"]);
+    says(&refusal(with(1, 1000, None)), &["not a multiple", "4KiB"]);
     says(&refusal(with(30_000_000, 1, Some(0))), &["files are more than can be open at once", "ulimit"]);
     says(&refusal(open(memory.path(), Options::default())), &["how many files"]);
     assert_eq!(fs::read_dir(memory.path()).unwrap().count(), 0, "a refusal leaves nothing behind");

@@ -53,7 +53,7 @@ impl Disk {
     }
 }
 
-/// Starts to record; says why a test shows nothing where the machine can not.
+/// Starts to record; says why a test shows nothing where the machine cannot.
 fn start(targets: &[&Path], buffer: Option<u64>) -> Option<Recording> {
     let drives = targets.iter().flat_map(|target| RecordedDrive::drives_of(target).unwrap()).collect();
     match Recording::start(drives, buffer) {

@@ -27,7 +27,7 @@ fn what_is_no_drive_is_named() {
     assert!(run("mkfifo", &[at("pipe").to_str().unwrap()]).is_some());
     for (path, words) in [
         (at("empty"), ["an empty file", "give a folder"]),
-        (at("short"), ["11 bytes", "longer one"]),
+        (at("short"), ["11 bytes", "longer file"]),
         (at("dangling"), ["nowhere, which does not exist", "symbolic link"]),
         (at("circle"), ["circle", "symbolic link"]),
         (at("socket"), ["a socket", "give a folder"]),
@@ -67,7 +67,7 @@ fn a_users_file_is_read_and_never_written() {
     }
     assert_eq!(fs::read(&path).unwrap(), before);
     let layout = Some(Layout { files: 1, file_bytes: 4096 });
-    says(&refusal(open(&path, Options { layout, ..Options::default() })), &["no folder"]);
+    says(&refusal(open(&path, Options { layout, ..Options::default() })), &["not a folder"]);
     assert_eq!(examine(&path, None).unwrap(), PathKind::File { bytes: 64 << 10 });
 }
 
@@ -88,22 +88,22 @@ fn a_device_is_read_and_not_written_without_consent() {
     says(&one(&mut lane, Op::Write, 0, 4096).unwrap_err().to_string(), &["reading only"]);
     assert_eq!(one(&mut lane, Op::Read, 0, 4096).unwrap(), Outcome::Done);
     let text = refusal(Consent::for_own_loop_device(&device.0));
-    says(&text, &["backing file", "none that this process made", "give a folder"]);
+    says(&text, &["backing file", "was not made by this process", "give a folder"]);
 }
 
 #[test]
 fn consent_is_for_nothing_but_a_loop_device() {
     let place = disk_folder();
     let file = filled_file(place.path(), 4096);
-    says(&refusal(Consent::for_own_loop_device(&file)), &["no block device"]);
-    says(&refusal(Consent::for_own_loop_device(Path::new("/dev/null"))), &["no block device"]);
+    says(&refusal(Consent::for_own_loop_device(&file)), &["not a block device"]);
+    says(&refusal(Consent::for_own_loop_device(Path::new("/dev/null"))), &["not a block device"]);
     says(&refusal(Consent::for_own_loop_device(Path::new("/does/not/exist"))), &["does not exist"]);
     let source = run("findmnt", &["-n", "-o", "SOURCE", "/"]).filter(|source| source.starts_with("/dev/"));
     match source {
         Some(source) => {
             says(
                 &refusal(Consent::for_own_loop_device(Path::new(&source))),
-                &["stays as it is", "something of yours"],
+                &["was not changed", "something of yours"],
             );
         }
         None => eprintln!("SKIPPED: the root file system is on no device"),
@@ -164,7 +164,7 @@ fn a_partitioned_device_is_refused() {
         let of_part = Consent::for_own_loop_device(Path::new(&format!("{name}p1")));
         run_when_free("partx", &["--delete", name]);
         says(&text, &["partitions", "detach it"]);
-        says(&of_part.unwrap_err().to_string(), &["stays as it is"]);
+        says(&of_part.unwrap_err().to_string(), &["was not changed"]);
     }
 }
 
@@ -178,12 +178,12 @@ fn consent_holds_for_its_device_alone_and_ends_with_the_scratch_folder() {
     let consent = || Some(Consent::for_own_loop_device(&device.0).unwrap());
     let other = filled_file(place.path(), 4096);
     let text = refusal(open(&other, Options { consent: consent(), ..Options::default() }));
-    says(&text, &["consent", "something else"]);
+    says(&text, &["consent", "another target"]);
     let mut drive = open(&device.0, Options { consent: consent(), ..Options::default() }).unwrap();
     assert_eq!(one(&mut lane(&mut *drive), Op::Write, 0, 4096).unwrap(), Outcome::Done);
     drop(drive);
     scratch.remove().unwrap();
-    says(&refusal(Consent::for_own_loop_device(&device.0)), &["none that this process made"]);
+    says(&refusal(Consent::for_own_loop_device(&device.0)), &["was not made by this process"]);
 }
 
 #[test]

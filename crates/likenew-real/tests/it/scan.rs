@@ -177,8 +177,8 @@ fn an_empty_tree_has_nothing_and_empty_files_have_no_pieces() {
 fn what_is_no_folder_of_files_is_refused() {
     let tree = tree();
     assert!(refused(&tree.path().join("missing")).contains("does not exist"));
-    assert!(refused(&tree.path().join("log")).contains("is no folder"));
-    assert!(refused(Path::new("/proc")).contains("holds no files"));
+    assert!(refused(&tree.path().join("log")).contains("is not a folder"));
+    assert!(refused(Path::new("/proc")).contains("virtual file system without files"));
 }
 
 #[test]

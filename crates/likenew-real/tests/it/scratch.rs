@@ -89,10 +89,10 @@ fn an_empty_directory_is_what_a_cut_leaves_before_there_is_a_marker() {
     fs::create_dir(&scratch).unwrap();
     let leftover = Leftover::find(place.path()).unwrap().unwrap();
     assert_eq!((leftover.files, leftover.bytes, leftover.started.as_ref()), (0, 0, None));
-    says(&refusal(Scratch::create(place.path())), &["was left by an earlier run", "let likenew remove it"]);
+    says(&refusal(Scratch::create(place.path())), &["was left by an earlier run", "let Likenew remove it"]);
     // Somebody puts something there before it is removed.
     fs::write(scratch.join("notes.txt"), "mine").unwrap();
-    says(&refusal(leftover.clone().remove()), &["no marker", "does not touch it"]);
+    says(&refusal(leftover.clone().remove()), &["no Likenew marker", "does not touch it"]);
     fs::remove_file(scratch.join("notes.txt")).unwrap();
     leftover.remove().unwrap();
     assert!(!scratch.exists());
@@ -146,7 +146,7 @@ fn what_is_put_into_a_live_scratch_folder_stays_too() {
 fn something_else_of_that_name_is_never_touched() {
     let elsewhere = disk_folder();
     fs::write(elsewhere.path().join("00000.likenew"), "theirs").unwrap();
-    fs::write(elsewhere.path().join(MARKER), "This is a scratch folder of likenew.\n").unwrap();
+    fs::write(elsewhere.path().join(MARKER), "This is a temporary folder of Likenew.\n").unwrap();
     type Make<'a> = &'a dyn Fn(&Path);
     let cases: [(Make<'_>, &str); 6] = [
         (
@@ -154,24 +154,24 @@ fn something_else_of_that_name_is_never_touched() {
                 fs::create_dir(path).unwrap();
                 fs::write(path.join("00000.likenew"), "theirs").unwrap();
             },
-            "no marker",
+            "no Likenew marker",
         ),
-        (&|path| fs::write(path, "a file").unwrap(), "no folder"),
-        (&|path| symlink(elsewhere.path(), path).unwrap(), "no folder"),
-        (&|path| symlink("/does/not/exist", path).unwrap(), "no folder"),
+        (&|path| fs::write(path, "a file").unwrap(), "not a folder"),
+        (&|path| symlink(elsewhere.path(), path).unwrap(), "not a folder"),
+        (&|path| symlink("/does/not/exist", path).unwrap(), "not a folder"),
         (
             &|path| {
                 fs::create_dir(path).unwrap();
                 fs::write(path.join(MARKER), "something else\n").unwrap();
             },
-            "no marker",
+            "no Likenew marker",
         ),
         (
             &|path| {
                 fs::create_dir(path).unwrap();
                 symlink(elsewhere.path().join(MARKER), path.join(MARKER)).unwrap();
             },
-            "no marker",
+            "no Likenew marker",
         ),
     ];
     for (make, word) in cases {
@@ -195,7 +195,10 @@ fn something_else_of_that_name_is_never_touched() {
 fn a_scratch_folder_is_not_itself_measured() {
     let place = disk_folder();
     let scratch = Scratch::create(place.path()).unwrap();
-    says(&refusal(open_folder(scratch.path(), Engine::Auto, 1, 4096)), &["scratch folder", "lies in"]);
+    says(
+        &refusal(open_folder(scratch.path(), Engine::Auto, 1, 4096)),
+        &["temporary folder", "parent folder"],
+    );
 }
 
 #[test]

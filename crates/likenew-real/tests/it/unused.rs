@@ -132,12 +132,12 @@ fn everything_that_stands_against_it_is_refused_and_changes_nothing() {
         let before = fs::read(&disk.image).unwrap();
         let text = refusal(UnusedSpace::at(path));
         says(&text, words);
-        says(&text, &[" stays as it is: ", "; "]);
+        says(&text, &[" was not changed: ", "; "]);
         assert!(fs::read(&disk.image).unwrap() == before, "{text}");
     };
     let disk = space_usage("gpt");
     refused(&disk, &disk.partition(), &["it is a partition", "give the whole disk"]);
-    refused(&disk, &disk.image, &["it is no disk"]);
+    refused(&disk, &disk.image, &["it is not a disk"]);
     {
         let _above = Loop::attach(disk.path()).unwrap();
         refused(&disk, disk.path(), &["carries loop"]);
@@ -145,7 +145,7 @@ fn everything_that_stands_against_it_is_refused_and_changes_nothing() {
     {
         let writer = File::options().write(true).open(disk.path()).unwrap();
         let mut sleep = Command::new("sleep").arg("100").stdin(Stdio::from(writer)).spawn().unwrap();
-        refused(&disk, disk.path(), &["sleep (process", "end that first"]);
+        refused(&disk, disk.path(), &["sleep (process", "close that program first"]);
         sleep.kill().unwrap();
         sleep.wait().unwrap();
     }
@@ -159,11 +159,14 @@ fn everything_that_stands_against_it_is_refused_and_changes_nothing() {
     {
         let other = File::open(disk.path()).unwrap();
         flock(&other, FlockOperation::LockExclusive).unwrap();
-        says(&refusal(UnusedConsent::take(&space, &agreed(&space))), &["holds a lock", "end that first"]);
+        says(
+            &refusal(UnusedConsent::take(&space, &agreed(&space))),
+            &["holds a lock", "close that program first"],
+        );
     }
     // A mark that says that something else keeps its data there.
     disk.write(&[0xDE, 0x11, 0xDE, 0x11], 8 * MIB as u64 - 512);
-    says(&refusal(UnusedSpace::at(disk.path())), &["stays as it is"]);
+    says(&refusal(UnusedSpace::at(disk.path())), &["was not changed"]);
 
     for (script, words) in [
         ("label: dos\nstart=2048, size=4096, type=5\n", ["extended partition", "fstrim"]),
@@ -193,9 +196,9 @@ fn a_table_that_changes_ends_the_consent() {
     // Somebody makes a partition in a hole, and the kernel does not know yet.
     disk.make_table(&format!("label: gpt\n{TABLE}start=4096, size=2048\n"));
     let text = discard_unused(&consent, |_, _| true).unwrap_err().to_string();
-    says(&text, &["do not name the same partitions", "partprobe"]);
+    says(&text, &["list different partitions", "partprobe"]);
     drop(consent);
-    says(&refusal(UnusedConsent::take(&space, &agreed(&space))), &["do not name the same partitions"]);
+    says(&refusal(UnusedConsent::take(&space, &agreed(&space))), &["list different partitions"]);
     // The same partitions under a new table are not what was looked at.
     disk.make_table(&format!("label: gpt\n{TABLE}"));
     says(&refusal(UnusedConsent::take(&space, &agreed(&space))), &["have changed since"]);

@@ -1,4 +1,4 @@
-//! Ranges of all kinds: what can not be is refused, what can be is rewritten once and nothing else.
+//! Ranges of all kinds: what cannot be is refused, what can be is rewritten once and nothing else.
 
 use likenew_core::block_store::BlockStore as _;
 use likenew_core::powercut::{Power, VolatileDevice};

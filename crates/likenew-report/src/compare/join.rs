@@ -4,11 +4,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use likenew_core::verdict::Row;
+use likenew_core::findings::Row;
 
 use crate::column::{Column, MISSING, identity, identity_of};
 use crate::grid::{Grid, Heading};
-use crate::unit::Unit;
+use crate::wording;
 
 /// Tables whose rows correspond.
 struct Join<'a> {
@@ -88,7 +88,7 @@ fn ratio(column: &Column, first: Option<&&Row>, other: Option<&&Row>) -> String 
     let value = |row: Option<&&Row>| row.and_then(|row| column.value(row));
     match (value(first), value(other)) {
         (Some(first), Some(other)) if first > 0.0 && (other / first).is_finite() => {
-            Unit::Ratio.spell(other / first)
+            wording::ratio(other / first)
         }
         _ => MISSING.into(),
     }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use likenew_core::verdict::{Axis, Line, Mark, Series, Shape};
+use likenew_core::findings::{Axis, Line, Mark, Series, Shape};
 
 /// A series as it is drawn.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,13 +1,18 @@
-//! Verdicts and tables as HTML without script.
+//! Answers and tables as HTML without script.
 
+use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::findings::standing;
+use likenew_core::overview::OverviewTable;
+use likenew_core::quantity::Share;
 use maud::{Markup, PreEscaped, html};
 
 use crate::compare::{Group, groups};
 use crate::document::Document;
 use crate::grid::{Grid, Heading};
 use crate::labelled_document::LabelledDocument;
+use crate::overview_cell::is_number_column;
 use crate::unit::clean;
-use crate::wording::{Severity, estimate_words, run_details, severity, standing_word};
+use crate::wording;
 
 const STYLE: &str = include_str!("plain.css");
 /// Cells of more letters than this go on over several lines.
@@ -36,12 +41,12 @@ fn section(group: &Group<'_>) -> Markup {
     html! {
         @for (member, name) in group.members.iter().zip(&group.names) {
             @if group.members.len() > 1 { h2 { (title(name, &clean(&member.label))) } }
-            (verdicts(&member.document))
-            div class="about" { @for sentence in run_details(&member.document) { p { (sentence) } } }
+            (found(&member.document))
         }
         @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
-        @if charts > 0 {
-            p class="about" { "Pictures need a browser with scripts on, and a likenew that was built with its web page." }
+        @if charts > 0 { p class="about" { (wording::PICTURES_NEED_SCRIPTS) } }
+        @for member in &group.members {
+            div class="about" { @for sentence in wording::run_details(&member.document) { p { (sentence) } } }
         }
     }
 }
@@ -50,29 +55,92 @@ fn title(name: &str, label: &str) -> String {
     if name == label { label.to_owned() } else { format!("{name} = {label}") }
 }
 
-fn verdicts(document: &Document) -> Markup {
+/// The headline, the table that answers the question, what to do, and every answer with what it rests on.
+fn found(document: &Document) -> Markup {
     html! {
-        @for verdict in &document.verdicts {
-            article {
-                h3 { (clean(&verdict.claim)) }
-                p class={ "standing " (class(severity(verdict))) } {
-                    (standing_word(verdict))
-                    @if let Some(estimate) = &verdict.estimate { ": " (estimate_words(estimate)) }
-                }
-                ul {
-                    @for sentence in &verdict.evidence { li { (clean(sentence)) } }
-                    @for sentence in &verdict.caveats { li { "Caveat: " (clean(sentence)) } }
-                }
+        p class="headline" { (mark(standing(&document.answers))) (wording::summary(document)) }
+        @if let Some(table) = &document.overview.table { @if !table.rows.is_empty() { (overview(table)) } }
+        (actions(wording::FIX_IT, document, Standing::Problem))
+        (actions(wording::TO_DECIDE, document, Standing::Unknown))
+        @for answer in &document.answers { (whole_answer(answer)) }
+    }
+}
+
+fn mark(standing: Standing) -> Markup {
+    html! {
+        @if let (Some(mark), Some(meaning)) = (wording::mark(standing), wording::mark_meaning(standing)) {
+            span class={ "mark " (class(standing)) } title=(meaning) { (mark) } " "
+        }
+    }
+}
+
+fn class(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Good => "good",
+        Standing::Problem => "problem",
+        Standing::Unknown => "unknown",
+        Standing::Info => "info",
+    }
+}
+
+fn overview(table: &OverviewTable) -> Markup {
+    let bars = table.rows.iter().any(|row| row.share.is_some());
+    let numbers: Vec<bool> = (0..table.headings.len()).map(|at| is_number_column(&table.rows, at)).collect();
+    let class = |at: usize| numbers.get(at).is_some_and(|number| *number).then_some("number");
+    html! {
+        div class="wide" {
+            table class="overview" {
+                thead { tr {
+                    @for (at, heading) in table.headings.iter().enumerate() { th scope="col" class=[class(at)] { (clean(heading)) } }
+                    @if bars { th {} }
+                } }
+                tbody { @for row in &table.rows { tr {
+                    @for (at, cell) in row.cells.iter().enumerate() { td class=[class(at)] { (clean(cell)) } }
+                    @if bars { td { @if let Some(share) = row.share { (bar(share)) } } }
+                } } }
             }
         }
     }
 }
 
-fn class(mood: Severity) -> &'static str {
-    match mood {
-        Severity::Good => "good",
-        Severity::Bad => "bad",
-        Severity::Doubtful => "doubtful",
+fn bar(share: f64) -> Markup {
+    let percent = (share * 100.0).clamp(0.0, 100.0);
+    html! { span class="bar" { span style={ "width:" (format!("{percent:.1}")) "%" } {} } " " (Share(share)) }
+}
+
+/// What can be done about all answers of a standing, each command once.
+fn actions(heading: &str, document: &Document, standing: Standing) -> Markup {
+    let actions = wording::distinct_actions(document, standing);
+    html! {
+        @if !actions.is_empty() { h3 { (heading) } @for action in actions { (whole_action(action)) } }
+    }
+}
+
+fn whole_action(action: &Action) -> Markup {
+    html! {
+        div class="action" {
+            @if let Some(command) = &action.command { pre { (clean(command)) } }
+            p { (wording::action(action)) }
+            @if let Some(undo) = &action.undo { p { (wording::undo(undo)) } }
+        }
+    }
+}
+
+fn whole_answer(answer: &Answer) -> Markup {
+    let is_short = answer.estimate.is_none()
+        && answer.evidence.is_empty()
+        && answer.caveats.is_empty()
+        && answer.actions.is_empty();
+    html! {
+        @if is_short { p { (mark(answer.standing)) (wording::answer(answer)) } } @else {
+            details {
+                summary { (mark(answer.standing)) (wording::answer(answer)) }
+                @if let Some(estimate) = &answer.estimate { p { (wording::estimate(estimate)) } }
+                @for sentence in &answer.evidence { p { (clean(sentence)) } }
+                @for sentence in &answer.caveats { p { (wording::caveat(sentence)) } }
+                @for action in &answer.actions { (whole_action(action)) }
+            }
+        }
     }
 }
 
@@ -82,7 +150,7 @@ fn table(grid: &Grid) -> Markup {
     let cell_class =
         |heading: &Heading, cell: &str| class(heading).or_else(|| is_long(cell).then_some("sentence"));
     html! {
-        @if grid.rows.is_empty() { p { "no rows" } } @else {
+        @if grid.rows.is_empty() { p { (wording::NO_ROWS) } } @else {
             div class="wide" {
                 table {
                     thead { tr { @for heading in &grid.headings {

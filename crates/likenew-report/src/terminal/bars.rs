@@ -1,6 +1,6 @@
 //! Bars that run to the right, each with its name and its number.
 
-use likenew_core::verdict::Series;
+use likenew_core::findings::Series;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Page;
@@ -65,7 +65,7 @@ fn in_order(series: &Series) -> Vec<Bar> {
 }
 
 /// A bar over this share of `length` cells; nothing for less than nothing.
-fn blocks(share: f64, length: usize) -> String {
+pub(super) fn blocks(share: f64, length: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (length * 8) as f64).round() as usize;
     let mut bar = "█".repeat(eighths / 8);
     if !eighths.is_multiple_of(8) {

@@ -1,17 +1,19 @@
 //! Which picture a series becomes, its title, its legend and its marks.
 
-use likenew_core::verdict::{Line, Mark, Series, Shape};
+use likenew_core::findings::{Line, Mark, Series, Shape};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use super::plot::Plot;
+use super::paint::Paint;
+use super::plot::{AROUND_PLOT, HEIGHT, HEIGHT_MIN, Plot, symbol};
 use crate::compare::Picture;
 use crate::scale::is_drawable;
 use crate::unit::{Unit, clean};
+use crate::wording;
 
 /// More bars than this are drawn side by side without names.
 const BARS_MAX: usize = 48;
-/// So many lines are drawn one below the other where there is no colour.
+/// So many lines are drawn one below the other where there is no color.
 const LINES_APART_MAX: usize = 4;
 /// So many marks are named below the picture.
 const MARKS_NAMED: usize = 4;
@@ -35,10 +37,10 @@ impl Page {
         let (series, skips) = drawable(&picture.series);
         let mut text = self.title(&series.title);
         if skips > 0 {
-            text += &format!("{}\n", self.paint.faint(&format!("points beyond 10³⁰ left out: {skips}")));
+            text += &format!("{}\n", self.paint.faint(&wording::points_beyond(skips)));
         }
         if series.lines.iter().all(|line| line.points.is_empty()) {
-            return text + &self.paint.faint("nothing to draw") + "\n";
+            return text + &self.paint.faint(wording::NOTHING_TO_DRAW) + "\n";
         }
         if series.shape == Shape::Heat {
             return text + &self.heat_map(&series, picture.range) + &self.marks(&series);
@@ -48,41 +50,76 @@ impl Page {
             return text + &self.bars(&series);
         }
         let all: Vec<usize> = (0..series.lines.len()).collect();
-        if self.paint.colour || all.len() == 1 {
+        if self.paint.color || all.len() == 1 {
             text += &self.legend(&series);
             text += &self.plot(&series, &all);
         } else {
-            // Lines that only colour would tell apart are drawn one below the other, on the same axes.
+            // Lines that only color would tell apart are drawn one below the other, on the same axes.
             for index in all.iter().copied().take(LINES_APART_MAX) {
                 text += &format!("{}\n", clean(&series.lines[index].name));
                 text += &self.plot(&with_own_marks(&series, index), &[index]);
             }
             if all.len() > LINES_APART_MAX {
                 let more = all.len() - LINES_APART_MAX;
-                text +=
-                    &self.faint_lines(&format!("… and {more} more lines: --json or --html has all of them"));
+                text += &self.faint_lines(&wording::left_out(&format!("{more} more lines")));
             }
         }
         if series.lines.iter().any(|line| !line.band.is_empty()) {
-            text += &self.faint_lines("The intervals around the lines: --json or --html has them.");
+            text += &self.faint_lines(wording::INTERVALS_ELSEWHERE);
         }
         text + &self.marks(&series)
     }
 
     fn plot(&self, series: &Series, lines: &[usize]) -> String {
-        let plot = Plot { series, lines, width: self.width.min(WIDTH_MAX), paint: &self.paint };
-        plot.draw()
+        let width = self.width.min(WIDTH_MAX);
+        Plot { series, lines, width, height: HEIGHT, paint: &self.paint }.draw()
+    }
+
+    /// A series under its title in at most so many lines; nothing where it takes more.
+    pub(super) fn picture_within(&self, picture: &Picture, lines_max: usize) -> Vec<String> {
+        let inner = Page { width: self.width - 2, paint: Paint { color: self.paint.color } };
+        let (series, _) = drawable(&picture.series);
+        let bars: usize = series.lines.iter().map(|line| line.points.len()).sum();
+        if bars == 0 {
+            return Vec::new();
+        }
+        let mut text = format!("{}\n", inner.paint.strong(&clean(&series.title)));
+        if series.shape == Shape::Heat {
+            text += &inner.heat_map(&series, None);
+        } else if series.shape == Shape::Bars && bars <= BARS_MAX {
+            text += &inner.bars(&series);
+        } else {
+            text += &inner.legend(&series);
+            let (legend, marks) = (text.lines().count(), inner.marks(&series));
+            let around = legend + marks.lines().count() + AROUND_PLOT;
+            let height = lines_max.saturating_sub(around).min(HEIGHT);
+            if height < HEIGHT_MIN {
+                return Vec::new();
+            }
+            let all: Vec<usize> = (0..series.lines.len()).collect();
+            let width = inner.width.min(WIDTH_MAX);
+            text += &Plot { series: &series, lines: &all, width, height, paint: &inner.paint }.draw();
+            text += &marks;
+        }
+        let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
+        if lines.len() <= lines_max { lines } else { Vec::new() }
     }
 
     fn legend(&self, series: &Series) -> String {
         if series.lines.len() < 2 {
             return String::new();
         }
-        let name =
-            |(index, line): (usize, &Line)| self.paint.line(index, &format!("━ {}", clean(&line.name)));
+        let name = |(index, line): (usize, &Line)| {
+            self.paint.line(index, &format!("{} {}", self.symbol(index), clean(&line.name)))
+        };
         let names: Vec<String> = series.lines.iter().enumerate().map(name).collect();
         let width: usize = series.lines.iter().map(|line| clean(&line.name).width() + 5).sum();
         format!("{}\n", names.join(if width <= self.width { "   " } else { "\n" }))
+    }
+
+    /// What a line is drawn with in a legend: without color, lines of one plot differ in their dots.
+    fn symbol(&self, index: usize) -> char {
+        if self.paint.color { '━' } else { symbol(index) }
     }
 
     fn marks(&self, series: &Series) -> String {

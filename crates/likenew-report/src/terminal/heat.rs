@@ -1,6 +1,6 @@
-//! A matrix of cells, each with its number and a shade that needs no colour.
+//! A matrix of cells, each with its number and a shade that needs no color.
 
-use likenew_core::verdict::{Line, Series};
+use likenew_core::findings::{Line, Series};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
@@ -70,7 +70,7 @@ impl Page {
     fn cell(&self, value: Option<f64>, number: &str, shades: &Shades, width: usize) -> String {
         let Some(value) = value else { return flush_right(number, width) };
         let shade = shades.shade(value);
-        let blocks = self.paint.shade(shade.colour, shade.blocks);
+        let blocks = self.paint.shade(shade.color, shade.blocks);
         format!("{blocks}{}", flush_right(number, width - shade.blocks.width()))
     }
 
@@ -94,7 +94,7 @@ impl Page {
                 text += gap;
                 width += gap.len() + entry;
             }
-            text += &format!("{} {meaning}", self.paint.shade(shade.colour, shade.blocks));
+            text += &format!("{} {meaning}", self.paint.shade(shade.color, shade.blocks));
         }
         text + "\n"
     }

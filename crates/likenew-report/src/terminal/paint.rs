@@ -1,11 +1,11 @@
-//! Colour and weight of text, or none.
+//! Color and weight of text, or none.
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
 
 /// Puts styles around text where the reader's terminal shows them.
 pub(super) struct Paint {
     /// Whether it does.
-    pub(super) colour: bool,
+    pub(super) color: bool,
 }
 
 /// What the lines of a picture are drawn in, in turn.
@@ -39,17 +39,17 @@ impl Paint {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }
 
-    /// In the colour of the line of this index.
+    /// In the color of the line of this index.
     pub(super) fn line(&self, index: usize, text: &str) -> String {
         self.with(LINES[index % LINES.len()].on_default(), text)
     }
 
-    /// In one of the 256 colours that terminals share.
-    pub(super) fn shade(&self, colour: u8, text: &str) -> String {
-        self.with(Ansi256Color(colour).on_default(), text)
+    /// In one of the 256 colors that terminals share.
+    pub(super) fn shade(&self, color: u8, text: &str) -> String {
+        self.with(Ansi256Color(color).on_default(), text)
     }
 
     fn with(&self, style: Style, text: &str) -> String {
-        if self.colour && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.color && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 }

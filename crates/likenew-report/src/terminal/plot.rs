@@ -1,6 +1,6 @@
 //! A picture in braille dots between labelled axes.
 
-use likenew_core::verdict::{Series, Shape};
+use likenew_core::findings::{Series, Shape};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Color;
@@ -21,13 +21,27 @@ pub(super) struct Plot<'a> {
     pub(super) lines: &'a [usize],
     /// Columns for all of it.
     pub(super) width: usize,
-    /// Colours.
+    /// Rows of dots.
+    pub(super) height: usize,
+    /// Colors.
     pub(super) paint: &'a Paint,
 }
 
-/// Rows of dots, and labels beside them.
-const HEIGHT: usize = 12;
+/// Rows of dots where nothing limits them, and the fewest that show a form.
+pub(super) const HEIGHT: usize = 12;
+pub(super) const HEIGHT_MIN: usize = 4;
+/// Lines around the dots, at most: marks above, and below them the axis, its labels and its name.
+pub(super) const AROUND_PLOT: usize = 4;
+/// Labels beside the dots.
 const LABELS: usize = 5;
+/// What lines after the first are drawn with where there is no color.
+const SYMBOLS: [char; 5] = ['•', '×', '+', 'o', '*'];
+
+/// What a line of this index is drawn with where there is no color; the first has braille dots.
+pub(super) fn symbol(index: usize) -> char {
+    index.checked_sub(1).map_or('⠒', |index| SYMBOLS[index % SYMBOLS.len()])
+}
+
 /// Columns from one label of the x axis to the next, at least.
 const LABEL_COLUMNS: usize = 14;
 
@@ -38,9 +52,9 @@ impl Plot<'_> {
         let x = Scale::of_positions(points().map(|point| point[0]), &self.series.x);
         let y = Scale::of_values(points().map(|point| point[1]), &self.series.y, LABELS);
         let (Some(x), Some(y)) = (x, y) else { return String::new() };
-        let mut y_labels = vec![String::new(); HEIGHT];
+        let mut y_labels = vec![String::new(); self.height];
         for (value, label) in y.ticks(LABELS) {
-            y_labels[cell(1.0 - y.share(value), HEIGHT)] = label;
+            y_labels[cell(1.0 - y.share(value), self.height)] = label;
         }
         let gutter = y_labels.iter().map(|label| label.width()).max().unwrap_or(0);
         let columns = self.width.saturating_sub(gutter + 2).max(8);
@@ -54,15 +68,30 @@ impl Plot<'_> {
     }
 
     fn dots(&self, x: &Scale, y: &Scale, columns: usize) -> Vec<String> {
-        let area = Rect::new(0, 0, columns as u16, HEIGHT as u16);
+        let area = Rect::new(0, 0, columns as u16, self.height as u16);
         let mut buffer = Buffer::empty(area);
-        Canvas::default()
-            .x_bounds(x.bounds())
-            .y_bounds(y.bounds())
-            .marker(Marker::Braille)
-            .paint(|context| self.lines.iter().for_each(|line| self.line(*line, x, y, context)))
-            .render(area, &mut buffer);
-        (0..HEIGHT as u16).map(|row| self.row(&buffer, row, columns as u16)).collect()
+        let draw = |lines: &[usize], marker: Marker, buffer: &mut Buffer| {
+            Canvas::default()
+                .x_bounds(x.bounds())
+                .y_bounds(y.bounds())
+                .marker(marker)
+                .paint(|context| lines.iter().for_each(|line| self.line(*line, x, y, context)))
+                .render(area, buffer);
+        };
+        let (first, others) = self.lines.split_at(if self.paint.color { self.lines.len() } else { 1 });
+        draw(first, Marker::Braille, &mut buffer);
+        for line in others {
+            let mut layer = Buffer::empty(area);
+            draw(&[*line], Marker::Dot, &mut layer);
+            let mut text = [0; 4];
+            let symbol = symbol(*line).encode_utf8(&mut text);
+            for (below, above) in buffer.content.iter_mut().zip(&layer.content) {
+                if above.symbol() != " " {
+                    below.set_symbol(symbol).set_fg(above.fg);
+                }
+            }
+        }
+        (0..self.height as u16).map(|row| self.row(&buffer, row, columns as u16)).collect()
     }
 
     fn line(&self, index: usize, x: &Scale, y: &Scale, context: &mut Context<'_>) {
@@ -88,7 +117,7 @@ impl Plot<'_> {
         }
     }
 
-    /// One row of the canvas as text, each run of one colour painted as a whole.
+    /// One row of the canvas as text, each run of one color painted as a whole.
     fn row(&self, buffer: &Buffer, row: u16, columns: u16) -> String {
         let mut text = String::new();
         let mut run = (None, String::new());

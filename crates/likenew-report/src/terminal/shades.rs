@@ -1,32 +1,32 @@
 //! Which values of a heat map look alike, and how.
 
-use likenew_core::verdict::{Axis, Scale};
+use likenew_core::findings::{Axis, Scale};
 
 use crate::unit::Unit;
 
-/// How a cell looks; without colour its blocks say the same.
+/// How a cell looks; without color its blocks say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shade {
     /// Two columns of text.
     pub(super) blocks: &'static str,
     /// Of the 256 that terminals share: a middle tone that a light and a dark background both show.
-    pub(super) colour: u8,
+    pub(super) color: u8,
 }
 
 /// From the lowest values to the highest.
 const AMOUNTS: [Shade; 4] = [
-    Shade { blocks: "░░", colour: 68 },
-    Shade { blocks: "▒▒", colour: 37 },
-    Shade { blocks: "▓▓", colour: 107 },
-    Shade { blocks: "██", colour: 178 },
+    Shade { blocks: "░░", color: 68 },
+    Shade { blocks: "▒▒", color: 37 },
+    Shade { blocks: "▓▓", color: 107 },
+    Shade { blocks: "██", color: 178 },
 ];
-/// From much less to much more. Whether less is worse depends on what is compared, so no colour says so.
+/// From much less to much more. Whether less is worse depends on what is compared, so no color says so.
 const RATIOS: [Shade; 5] = [
-    Shade { blocks: "▼▼", colour: 172 },
-    Shade { blocks: "▼ ", colour: 179 },
-    Shade { blocks: "· ", colour: 244 },
-    Shade { blocks: "▲ ", colour: 74 },
-    Shade { blocks: "▲▲", colour: 32 },
+    Shade { blocks: "▼▼", color: 172 },
+    Shade { blocks: "▼ ", color: 179 },
+    Shade { blocks: "· ", color: 244 },
+    Shade { blocks: "▲ ", color: 74 },
+    Shade { blocks: "▲▲", color: 32 },
 ];
 /// Where the ratios before the last end. Within a tenth, two runs are about equal.
 const RATIO_ENDS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
@@ -106,7 +106,7 @@ mod tests {
             meanings(&[40e6, 200e6], speed.clone()),
             ["below 50.0 MB/s", "below 100 MB/s", "below 150 MB/s", "up to 200 MB/s"]
         );
-        let logarithmic = ["below 10.0 MB/s", "below 100 MB/s", "below 1000 MB/s", "up to 10,000 MB/s"];
+        let logarithmic = ["below 10.0 MB/s", "below 100 MB/s", "below 1,000 MB/s", "up to 10,000 MB/s"];
         assert_eq!(meanings(&[1e6, 10e9], speed.clone()), logarithmic, "too far apart for equal steps");
         assert_eq!(meanings(&[1e6, 16e6], speed.logarithmic())[0], "below 2.00 MB/s");
         assert_eq!(

@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Page;
 use crate::grid::{Grid, Heading};
+use crate::wording;
 
 /// A table of more rows than this is evidence, not an answer: its first rows show what it has.
 const ROWS_MAX: usize = 24;
@@ -19,7 +20,7 @@ impl Page {
     pub(super) fn table(&self, title: &str, grid: &Grid) -> String {
         let mut text = self.title(title);
         if grid.rows.is_empty() {
-            return text + &self.paint.faint("no rows") + "\n";
+            return text + &self.paint.faint(wording::NO_ROWS) + "\n";
         }
         let whole = grid.rows.len() <= ROWS_MAX;
         let rows = if whole { &grid.rows[..] } else { &grid.rows[..ROWS_FIRST] };
@@ -37,6 +38,35 @@ impl Page {
             ));
         }
         text
+    }
+
+    /// A table under its title in at most so many lines: its first columns and rows.
+    pub(super) fn cut_table(&self, title: &str, grid: &Grid, lines_max: usize) -> Vec<String> {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let title = lines(&self.title(title));
+        if grid.rows.is_empty() || title.len() + 4 > lines_max {
+            return Vec::new();
+        }
+        let rows = &grid.rows[..grid.rows.len().min(lines_max)];
+        let part = &parts(&grid.headings, rows, self.width)[0];
+        let columns = grid.headings.len() - part.len();
+        // Each row of a table that fits takes one line; headings take as many as they need.
+        let mut shown = rows.len();
+        loop {
+            let mut all = title.clone();
+            all.extend(lines(&self.set(&grid.headings, &rows[..shown], part)));
+            if shown < grid.rows.len() || columns > 0 {
+                all.push(self.paint.faint(&omitted_on_screen(grid.rows.len() - shown, columns)));
+            }
+            if all.len() <= lines_max {
+                return all;
+            }
+            let Some(fewer) = shown.checked_sub((all.len() - lines_max).max(1)).filter(|rows| *rows > 0)
+            else {
+                return Vec::new();
+            };
+            shown = fewer;
+        }
     }
 
     fn set(&self, headings: &[Heading], rows: &[Vec<String>], part: &[usize]) -> String {
@@ -65,7 +95,17 @@ fn omitted_columns(rows: usize, columns: usize) -> String {
         1 => " and 1 more column".into(),
         columns => format!(" and {columns} more columns"),
     };
-    format!("… and {rows} more rows{columns}: --json or --html has all of them")
+    wording::left_out(&format!("{rows} more rows{columns}"))
+}
+
+fn omitted_on_screen(rows: usize, columns: usize) -> String {
+    match (rows, columns) {
+        (rows, 0) => wording::more(rows, "row", "rows"),
+        (0, columns) => wording::more(columns, "column", "columns"),
+        (rows, columns) => {
+            format!("{}, {}", wording::more(rows, "row", "rows"), wording::more(columns, "column", "columns"))
+        }
+    }
 }
 
 /// The lines of a heading: words are put under each other while that makes it no wider than its longest.

@@ -142,7 +142,7 @@ fn a_bad_place_is_counted_and_a_full_drive_ends_the_workload() {
 #[test]
 fn what_was_measured_before_the_drive_vanished_is_kept() {
     let ran = run(&mut drive(1).lost_after(500), &reads("ops = 1000", 1), &mut || Box::new(())).unwrap();
-    assert!(ran.lab_error.unwrap().to_string().contains("vanished"));
+    assert!(ran.lab_error.unwrap().to_string().contains("disappeared"));
     assert_eq!(ran.segment.total().ios, 500);
 }
 

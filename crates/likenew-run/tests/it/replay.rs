@@ -244,7 +244,7 @@ fn a_broken_recording_ends_the_workload_with_what_was_measured() {
     let error = run_with(&mut drive, &workload(ReplayTiming::Prepare, 8), &mut open, &mut || Box::new(()));
     assert!(error.unwrap_err().to_string().contains("line 3"));
     let none = run(&mut drive, &workload(ReplayTiming::Fast, 8), &mut || Box::new(()));
-    assert!(none.unwrap_err().to_string().contains("not at hand"));
+    assert!(none.unwrap_err().to_string().contains("missing here"));
 }
 
 #[test]

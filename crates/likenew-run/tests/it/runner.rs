@@ -1,6 +1,7 @@
 //! The conductor, on a procedure that is known beforehand.
 
 use likenew_core::drive::Drive as _;
+use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::memory::Memory;
 use likenew_core::plan::Plan;
@@ -9,7 +10,6 @@ use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::Findings;
 use likenew_core::workload::Workload;
 use likenew_run::restore::{RestoreError, RestoreStep, restore};
 use likenew_run::runner::{End, Observer, RunnerError, run_procedure};

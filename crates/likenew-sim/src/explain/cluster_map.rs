@@ -9,7 +9,8 @@ use crate::model::FlashModel;
 
 /// A block map.
 pub(crate) fn explain_block(clusters: &ClusterParameters, model: &FlashModel) -> LayerBox {
-    let says = "A cluster has its place as a whole: a write that does not go on where the last one ended copies all of it.";
+    let says =
+        "A cluster is mapped as a whole: a write that does not continue the last one copies all of it.";
     LayerBox::new(
         "translation layer: block map",
         says,
@@ -37,7 +38,7 @@ fn facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -> Vec<Fa
     let pages = clusters.flash.pages_per_block;
     let merge = Work { rows: pages, moved: pages, programs: pages, erases: 2, ..Work::NONE };
     vec![
-        Fact::new("page of the map", Value::Bytes(page_bytes)),
+        Fact::new("mapping unit", Value::Bytes(page_bytes)),
         Fact::new("cluster", Value::Bytes(u64::from(clusters.cluster_pages()) * page_bytes)),
         Fact::new("groups of dies", Value::Count(clusters.groups().into())),
         Fact::new("clusters of a group", Value::Count(clusters.clusters_per_group().into())),

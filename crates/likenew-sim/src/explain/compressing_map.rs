@@ -12,7 +12,7 @@ pub(crate) fn explain(map: &CompressingParameters, model: &FlashModel) -> LayerB
     let page = f64::from(model.parameters.page_bytes);
     let taken = |data| {
         let share = f64::from(map.size(data)) / f64::from(map.granules_per_page);
-        Value::text(format!("{} of {page} B ({:.0} %)", (share * page).round(), share * 100.0))
+        Value::text(format!("{} of {page} B ({:.0}%)", (share * page).round(), share * 100.0))
     };
     let facts = vec![
         Fact::new("a page of zeros takes", taken(DataClass::Zero)),

@@ -24,7 +24,7 @@ pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
     layers.extend(disk.shingles.as_ref().map(|shingles| shingle_box(shingles, disk.platters.sector_bytes)));
     layers.extend([arm(disk), surface(disk, &platters, whole)]);
     let times = vec![
-        Fact::new("a random read, alone (command + average seek + half a turn)", Value::Span(access)),
+        Fact::new("a random read, alone (command + average seek + half a rotation)", Value::Span(access)),
         Fact::new(
             "a random write past the cache, alone",
             Value::Span(disk.command + disk.write_seek.average + Nanos(disk.platters.revolution.0 / 2)),
@@ -50,9 +50,9 @@ fn cache(disk: &DiskParameters) -> LayerBox {
         Fact::new("separate writes", Value::Count(disk.write_cache_extents.into())),
     ];
     let says = if disk.write_cache_bytes == 0 {
-        "Keeps what the head reads after a request; writes go to the platters."
+        "Reads ahead after a request; writes go to the platters."
     } else {
-        "Keeps what the head reads after a request; takes writes at once and puts them away in the order of the shortest way."
+        "Reads ahead after a request; takes writes at once and destages them in the order of the shortest seeks."
     };
     LayerBox::new("cache", says, facts)
 }
@@ -68,7 +68,7 @@ fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
             Value::text(format!("after {} without I/O, or when it is full", shingles.idle_after)),
         ),
     ];
-    let says = "Tracks overlap, so a band is written as a whole. What fills no band goes to the persistent cache and is merged later.";
+    let says = "Tracks overlap, so a band is written as a whole. Smaller writes go to the persistent cache and are merged later.";
     LayerBox::new("shingles", says, facts)
 }
 
@@ -84,7 +84,7 @@ fn arm(disk: &DiskParameters) -> LayerBox {
     ];
     LayerBox::new(
         "arm",
-        "Serves first what it can start soonest, turning of the platters included, and gives credit for waiting.",
+        "Serves first what it can start soonest, rotation included, and prefers requests that have waited.",
         facts,
     )
 }
@@ -102,7 +102,7 @@ fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox
         Fact::new("inner edge", Value::BytesPerSecond(disk.platters.inner_bytes_per_s as f64)),
         Fact::new("mean over all addresses", Value::BytesPerSecond(bytes / whole.as_secs_f64())),
     ];
-    let says = "The first addresses are at the outer edge, where a track holds most.";
+    let says = "The first addresses are on the outer tracks, which hold most.";
     let picture = Picture::BytesPerSByAddress(rates(disk, platters));
     LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", says, facts) }
 }

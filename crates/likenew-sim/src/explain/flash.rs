@@ -35,8 +35,11 @@ pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
 
 /// The cable, of any drive.
 pub(super) fn link(link: &LinkParameters) -> LayerBox {
-    let says =
-        if link.duplex { "Moves data both ways at the same time." } else { "Moves data one way at a time." };
+    let says = if link.duplex {
+        "Transfers data in both directions at once."
+    } else {
+        "Transfers data in one direction at a time."
+    };
     let facts = vec![
         Fact::new("rate", Value::BytesPerSecond(link.bytes_per_s as f64)),
         Fact::new("commands at once", Value::Count(link.command_slots.into())),
@@ -62,8 +65,7 @@ fn buffer(model: &FlashModel) -> LayerBox {
         Fact::new("size", Value::Bytes(u64::from(buffer_pages) * u64::from(page_bytes))),
         Fact::new("program units it holds", Value::Count(u64::from(buffer_pages / unit_pages))),
     ];
-    let says =
-        "A write is acknowledged once all of it is here; what is here waits for a die that can program.";
+    let says = "A write is acknowledged once all of it is in the buffer, where it waits for a free die.";
     LayerBox::new("write buffer", says, facts)
 }
 
@@ -86,7 +88,7 @@ fn dies(model: &FlashModel) -> LayerBox {
         Fact::new("dies that program at once", Value::Count(programming(nand).into())),
     ];
     let name = format!("{} dies on {} channels", nand.dies(), nand.channels);
-    let says = "A die does one thing at a time; the dies of a channel share its bus.";
+    let says = "A die does one operation at a time; the dies of a channel share its bus.";
     let picture = Picture::Dies { channels: nand.channels, dies_per_channel: nand.dies_per_channel };
     LayerBox { picture: Some(picture), ..LayerBox::new(&name, says, facts) }
 }
@@ -185,16 +187,16 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
                 Value::Bytes(cache.bytes / 4 * u64::from(parameters.page_bytes)),
             ),
         ];
-        let says = "Holds a part of the map; what is not here is read from the flash before the data is.";
+        let says = "Holds a part of the mapping table; other entries are read from flash before the data.";
         boxes.push(LayerBox::new("mapping cache", says, facts));
     }
     if let Some(ageing) = parameters.ageing {
         let facts = vec![
             Fact::new("reads at once until it is", Value::seconds(ageing.onset_s as f64)),
-            Fact::new("retries for each tenfold age", Value::text(ageing.retries_per_decade.to_string())),
+            Fact::new("retries per tenfold age", Value::text(ageing.retries_per_decade.to_string())),
             Fact::new("retries at most", Value::Count(ageing.retries_max.into())),
         ];
-        boxes.push(LayerBox::new("ageing", "Old data is read several times until it is right.", facts));
+        boxes.push(LayerBox::new("ageing", "Old data is read with retries.", facts));
     }
     if let Some(thermal) = parameters.thermal {
         let facts = vec![

@@ -43,13 +43,13 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     let mut parts = parts(spec, model);
     if let Some(faults) = make::faults(spec, model) {
         let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
-        let says = "What is wrong with this drive, whatever it is made of.";
+        let says = "Faults of this drive.";
         parts.layers.insert(0, LayerBox::new("faults", says, facts.collect()));
     }
     let met = model.situations.describe();
     if !met.is_empty() {
         let facts = met.into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
-        let says = "What the drive meets, above it and around it.";
+        let says = "The situation around the drive.";
         parts.layers.insert(0, LayerBox::new("situations", says, facts.collect()));
     }
     let limit = |rate_name: &str| {

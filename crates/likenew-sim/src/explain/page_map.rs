@@ -16,7 +16,7 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
     let kept = u64::from(flash.dies) * u64::from(page_map.free_blocks_min) * u64::from(flash.pages_per_block);
     let spare = flash.pages().saturating_sub(kept + u64::from(flash.user_pages));
     let mut facts = vec![
-        Fact::new("page of the map", Value::Bytes(page_bytes)),
+        Fact::new("mapping unit", Value::Bytes(page_bytes)),
         Fact::new("pages mapped", Value::Count(flash.user_pages.into())),
         Fact::new("erase block", Value::Bytes(block_bytes)),
         Fact::new("erase blocks", Value::Count(flash.blocks().into())),
@@ -36,7 +36,7 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
     }
     let victim = victim(page_map.policies.collection);
     let says = format!(
-        "Any page may be anywhere. A die that runs short of erased blocks moves the valid pages out of {victim} and erases it."
+        "Any page can be anywhere. A die that runs short of erased blocks moves the valid pages out of {victim} and erases it."
     );
     LayerBox::new("translation layer: page map", &says, facts)
 }

@@ -26,7 +26,7 @@ pub(super) fn explain(model: &FlashModel) -> Option<LayerBox> {
         u64::from(flash.user_pages) * u64::from(slc.dynamic_percent_max) / 100 / u64::from(slc.bits_per_cell);
     let facts = vec![
         Fact::new("always", Value::Bytes(always * page)),
-        Fact::new("out of what is free, on an empty drive", Value::Bytes(lent * page)),
+        Fact::new("from free space, on an empty drive", Value::Bytes(lent * page)),
         Fact::new("one program (row)", Value::Bytes(u64::from(flash.row_pages) * page)),
         Fact::new("tR", Value::Span(nand.slc.read)),
         Fact::new("tPROG", Value::Span(nand.slc.program)),
@@ -39,7 +39,7 @@ pub(super) fn explain(model: &FlashModel) -> Option<LayerBox> {
         ),
         Fact::new("left unfolded in idle time, on each die", Value::Count(slc.idle_kept_blocks.into())),
     ];
-    let says = "Blocks used with one bit a cell take the writes; they are folded into native blocks later.";
+    let says = "Blocks with one bit per cell take the writes; they are folded into native blocks later.";
     Some(LayerBox::new("SLC cache", says, facts))
 }
 

@@ -68,7 +68,7 @@ impl fmt::Display for Value {
             Self::PerSecond(number) => f.pad(&format!("{}/s", group_thousands(number.round() as u64))),
             Self::Span(span) => f.pad(&span.to_string()),
             Self::Count(count) => f.pad(&group_thousands(*count)),
-            Self::Share(share) => f.pad(&format!("{:.1} %", share * 100.0)),
+            Self::Share(share) => f.pad(&format!("{:.1}%", share * 100.0)),
             Self::Text(text) => f.pad(text),
         }
     }
@@ -142,7 +142,7 @@ mod tests {
             (Value::PerSecond(35_087.7), "35,088/s"),
             (Value::Count(5_400_000), "5,400,000"),
             (Value::Count(123_456), "123,456"),
-            (Value::Share(0.0731), "7.3 %"),
+            (Value::Share(0.0731), "7.3%"),
             (Value::seconds(0.0035), "3.50 ms"),
         ] {
             assert_eq!(value.to_string(), text);

@@ -50,13 +50,11 @@ fn bucket(volume: &VolumeParameters) -> LayerBox {
     ];
     let says = match credits.burst_span() {
         Some(_) => {
-            "An I/O takes a credit; as many a second flow in as the baseline has. Without credits an I/O waits for one."
+            "An I/O takes a credit; credits arrive at the baseline rate. Without credits an I/O waits for one."
         }
-        None => {
-            "As many I/Os a second as the size of the volume pays for, which is no less than the burst rate."
-        }
+        None => "The IOPS that the size of the volume allows, no less than the burst rate.",
     };
-    LayerBox::new("bucket of credits", says, facts)
+    LayerBox::new("burst credits", says, facts)
 }
 
 fn throughput(volume: &VolumeParameters) -> LayerBox {
@@ -67,18 +65,18 @@ fn throughput(volume: &VolumeParameters) -> LayerBox {
             Value::Span(transfer_time(volume.counting.io_bytes, volume.bytes_per_s)),
         ),
     ];
-    LayerBox::new("throughput limit", "Reads and writes together move so many bytes a second.", facts)
+    LayerBox::new("throughput limit", "Reads and writes share this throughput.", facts)
 }
 
 fn store(volume: &VolumeParameters, trims: bool) -> LayerBox {
     let facts = vec![
         Fact::new("latency, median", Value::Span(volume.latency.median)),
-        Fact::new("latency, 99 %", Value::Span(volume.latency.p99)),
+        Fact::new("p99 latency", Value::Span(volume.latency.p99)),
         Fact::new("latency, mean", Value::Span(Nanos(volume.latency.mean_ns() as u64))),
         Fact::new("distribution", Value::text("log-normal")),
         Fact::new("TRIM", Value::text(if trims { "works at once" } else { "is ignored" })),
     ];
-    LayerBox::new("store", "Answers all I/Os side by side; what is acknowledged is durable.", facts)
+    LayerBox::new("store", "Serves all I/Os in parallel; acknowledged writes are durable.", facts)
 }
 
 fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {

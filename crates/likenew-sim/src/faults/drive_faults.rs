@@ -129,7 +129,7 @@ impl DriveFaults {
             facts.push(("flipped", what));
         }
         if let Some(every) = self.lost_write_every {
-            facts.push(("lost writes", format!("one of {every} is answered and never done")));
+            facts.push(("lost writes", format!("one of {every} is acknowledged and never done")));
         }
         let (retry, retries) = (self.retry, self.retries_max);
         if !self.unreadable.is_empty() {
@@ -151,14 +151,14 @@ impl DriveFaults {
         }
         if let Some(trim) = self.trim {
             let what = match trim {
-                TrimDefect::Hidden => "is not announced by what is between host and drive",
-                TrimDefect::Dropped => "is answered and dropped by what is between host and drive",
+                TrimDefect::Hidden => "is hidden by a bridge between host and drive",
+                TrimDefect::Dropped => "is acknowledged and dropped by a bridge between host and drive",
             };
             facts.push(("TRIM", what.to_owned()));
         }
         if let Some(NeighbourParameters { ios_per_s, io_bytes, write_percent }) = self.neighbour {
             let what = format!(
-                "{ios_per_s} I/Os a second of {} at random, {write_percent} % of them writes",
+                "{ios_per_s} random I/Os per second of {}, {write_percent}% of them writes",
                 amount(io_bytes.into())
             );
             facts.push(("neighbour", what));
@@ -167,7 +167,7 @@ impl DriveFaults {
             facts.push(("outliers", format!("one of {every_ios} I/Os, at random, takes {span} longer")));
         }
         if let Some(ThrottleParameters { interval, span, bytes_per_s }) = self.throttle {
-            let what = format!("{} at most for {span} of every {interval}", rate(bytes_per_s as f64));
+            let what = format!("at most {} for {span} of every {interval}", rate(bytes_per_s as f64));
             facts.push(("throttled", what));
         }
         facts
@@ -191,9 +191,9 @@ impl DriveFaults {
 
     fn beyond(&self, real: u64) -> String {
         match self.wrap_bytes {
-            None => "addresses beyond go round onto it".into(),
-            Some(wrap) if wrap == real => "addresses beyond go round onto it".into(),
-            Some(wrap) => format!("addresses beyond are nowhere, and go round at {}", amount(wrap)),
+            None => "addresses beyond wrap around".into(),
+            Some(wrap) if wrap == real => "addresses beyond wrap around".into(),
+            Some(wrap) => format!("addresses beyond are dropped and wrap at {}", amount(wrap)),
         }
     }
 }

@@ -94,7 +94,7 @@ impl PageMap {
         self.update_read_only();
     }
 
-    /// A die can not restore its reserve of erased blocks: it takes nothing any more.
+    /// A die cannot restore its reserve of erased blocks: it takes nothing any more.
     pub(super) fn give_up(&mut self, die: u32) {
         assert!(
             self.parameters.policies.endurance_erases.is_some(),

@@ -88,7 +88,7 @@ impl Policies {
     /// Whether a page map can work like this.
     ///
     /// # Errors
-    /// A sentence that says what can not be.
+    /// A sentence that says what cannot be.
     pub fn check(&self) -> Result<(), String> {
         if self.collection == Collection::Choices(0) {
             return Err("collection from random choices takes at least 1 of them".into());
@@ -102,7 +102,7 @@ impl Policies {
     /// Whether a pseudo-SLC cache can take the host's writes first.
     ///
     /// # Errors
-    /// A sentence that says what can not be.
+    /// A sentence that says what cannot be.
     pub fn check_beside_slc_cache(&self) -> Result<(), String> {
         if self.streams != Streams::Separate || self.endurance_erases.is_some() {
             return Err(

@@ -176,7 +176,7 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
     /// Where a page is, if it was written and not trimmed since.
     fn find(&self, page: u32) -> Option<PhysicalPage>;
 
-    /// The die that has to take this page next, if the layer can not leave it to whichever is idle.
+    /// The die that has to take this page next, if the layer cannot leave it to whichever is idle.
     fn die_for(&self, page: u32) -> Option<u32> {
         let _any = page;
         None

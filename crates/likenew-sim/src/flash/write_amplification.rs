@@ -43,7 +43,7 @@ pub struct Setting {
     pub pages_per_block: u32,
     /// Erase blocks.
     pub blocks: u32,
-    /// The share of the flash beside reserve and open blocks that the host can not address.
+    /// The share of the flash beside reserve and open blocks that the host cannot address.
     pub spare_share: f64,
     /// What the host does.
     pub traffic: Traffic,
@@ -135,7 +135,7 @@ impl Setting {
     /// Lets all of it happen.
     ///
     /// # Panics
-    /// If a page map of this shape can not work, or nothing is written in a pass.
+    /// If a page map of this shape cannot work, or nothing is written in a pass.
     pub fn measure(&self) -> SteadyWriteAmplification {
         let mut host = Host::new(self);
         (0..self.passes_before).for_each(|_| host.pass());

@@ -96,8 +96,8 @@ fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
 fn mute(model: &Model, bus: Option<Bus>) -> Option<&'static str> {
     match (&model.mechanism, bus) {
         (Mechanism::Volume(_), _) => Some("a volume has no health of its own"),
-        (_, Some(Bus::Usb)) => Some("a bridge of USB passes no health on"),
-        (_, None) => Some("nothing passes its health on"),
+        (_, Some(Bus::Usb)) => Some("a USB bridge does not pass health data"),
+        (_, None) => Some("nothing passes its health data"),
         (_, Some(Bus::Pcie | Bus::Sata)) => None,
     }
 }

@@ -12,11 +12,7 @@ pub(super) fn link(own: &Model, model: &Model) -> Link {
     let queue_depth = fact(parameters.command_slots.into());
     let Some(now) = model.situations.link.or(own.link_standard) else {
         // What has no name carries what it carries.
-        return Link {
-            bus: unknown("its link has no standard that a machine could name"),
-            queue_depth,
-            ..Link::default()
-        };
+        return Link { bus: unknown("its link has no named standard"), queue_depth, ..Link::default() };
     };
     let best = best(now, own.link_standard);
     Link {

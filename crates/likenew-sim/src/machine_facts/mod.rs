@@ -20,7 +20,7 @@ use likenew_core::facts::Fact;
 
 /// Where everything here comes from.
 const ORIGIN: &str = "announced by the simulated drive";
-const SILENT: &str = "a simulated drive says nothing of it";
+const SILENT: &str = "a simulated drive does not report it";
 /// The drive itself is called so wherever it is spoken of.
 const DRIVE: &str = "drive";
 const SECOND_NS: u64 = 1_000_000_000;
@@ -94,7 +94,7 @@ fn machine(model: &Model) -> Machine {
 fn file_system(spec: &Spec, model: &Model) -> FileSystem {
     let is_known = spec.fill.is_some() || spec.deleted > 0.0 || spec.state == crate::State::New;
     let used = is_known.then(|| (model.capacity_bytes as f64 * spec.in_use()) as u64);
-    let silent = "nobody says how much of it is in use";
+    let silent = "nothing reports how much of it is in use";
     let of = |amount: Option<u64>| Fact::from_option(amount, silent, ORIGIN);
     FileSystem {
         point: "/simulated".to_owned(),

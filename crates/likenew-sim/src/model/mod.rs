@@ -154,7 +154,7 @@ impl Model {
     ///
     /// # Errors
     /// The text is no TOML, has an unknown or missing key, a value out of its range or without a source, or describes
-    /// a drive that can not be built. The error names file, line, key, what was found and what is allowed.
+    /// a drive that cannot be built. The error names file, line, key, what was found and what is allowed.
     pub fn parse(file: &str, text: &str) -> Result<Self, SimError> {
         let mut sources = Vec::new();
         let mut root = Section::parse(Text { file, text })?;

@@ -1,4 +1,4 @@
-//! Firmware that is known to stand still now and then, as some did that smartmontools' database of drives warns of.
+//! Firmware that is known to stall now and then, as some did that smartmontools' database of drives warns of.
 
 use likenew_core::units::Nanos;
 

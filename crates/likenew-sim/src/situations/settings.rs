@@ -45,18 +45,18 @@ pub struct Situations {
 /// Settings with what they take, in the order of messages.
 const SETTINGS: [(&str, &str); 13] = [
     ("link", "sata3g (a slower link)"),
-    ("crypt", "300MB/s,40us (encryption above it, and the wait for its queue)"),
+    ("crypt", "300MB/s,40us (encryption above it, and its queueing delay)"),
     ("shift", "512 (bytes by which a partition is misaligned)"),
-    ("wake", "2ms,100us (waking up, after so much rest)"),
-    ("hmb", "off or 16MiB (memory of the host for the map)"),
+    ("wake", "2ms,100us (time to wake up, after so long without I/O)"),
+    ("hmb", "off or 16MiB (host memory buffer for the mapping table)"),
     ("lazy", "on (a volume restored from a snapshot)"),
     ("fragments", "64KiB (pieces of a file)"),
     ("wear", "0.9 (of its rated life)"),
     ("slow_region", "0.01 (of a disk's addresses)"),
-    ("crc", "500 (one of so many commands is damaged on the link)"),
-    ("firmware", "500ms,4s (it stands still for so long, each time after so long)"),
-    ("readcache", "4GiB (memory in front of it that nobody sees)"),
-    ("array", "100MB/s (of it are read to rebuild an array's other member)"),
+    ("crc", "500 (one of so many commands fails on the link and is sent again)"),
+    ("firmware", "500ms,4s (stalls for so long, so often)"),
+    ("readcache", "4GiB (a hidden read cache in front of it)"),
+    ("array", "100MB/s (read to rebuild the other member of an array)"),
 ];
 
 impl Situations {
@@ -147,7 +147,7 @@ impl Situations {
         }
         let bus = self.link.or(model.link_standard).map(|link| link.bus);
         if self.damaged_every_ios.is_some() && (is_volume || bus == Some(Bus::Pcie)) {
-            return only("crc", "hangs on a link that repairs damage by itself within microseconds");
+            return only("crc", "is connected by a link that corrects errors itself within microseconds");
         }
         if self.firmware.is_some() && is_volume {
             return only("firmware", "has none of its own");
@@ -167,13 +167,13 @@ impl Situations {
             return only("hmb", "keeps no part of its map in memory of the host");
         }
         if self.from_snapshot.is_some() && !is_volume {
-            return only("lazy", "is no volume that could be restored from a snapshot");
+            return only("lazy", "is not a volume that could be restored from a snapshot");
         }
         if self.wear.is_some() && !is_flash {
             return only("wear", "has no flash that wears out");
         }
         if self.weak.is_some() && !is_disk {
-            return only("slow_region", "is no disk, of which a zone could be weak");
+            return only("slow_region", "is not a disk, so it has no zone that could be weak");
         }
         Ok(())
     }
@@ -217,33 +217,37 @@ impl Situations {
                 format!("{} on one processor, {hand_over} to hand an I/O over", rate(bytes_per_s as f64));
             ("encryption", what)
         }));
-        facts.extend(self.shift_bytes.map(|bytes| ("partition", format!("begins {bytes} bytes too late"))));
+        facts.extend(
+            self.shift_bytes.map(|bytes| ("partition", format!("starts {bytes} bytes off alignment"))),
+        );
         facts.extend(self.wake.map(|WakeParameters { time, after }| {
-            ("power saving", format!("sleeps after {after} without I/O and wakes up in {time}"))
+            ("power saving", format!("sleeps after {after} without I/O and takes {time} to wake up"))
         }));
         facts.extend(self.host_memory_bytes.map(|bytes| {
             let what = if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes offered") };
             ("memory of the host for the map", what)
         }));
         if self.from_snapshot == Some(true) {
-            facts.push(("volume", "restored from a snapshot: what is touched first is fetched".to_owned()));
+            facts.push(("volume", "restored from a snapshot: blocks are fetched on first access".to_owned()));
         }
         facts.extend(self.fragment_bytes.map(|bytes| ("file", format!("in pieces of {bytes} bytes"))));
         facts.extend(
-            self.wear.map(|share| ("wear", format!("{:.0} % of the rated life are used", share * 100.0))),
+            self.wear.map(|share| ("wear", format!("{:.0}% of the rated life is used", share * 100.0))),
         );
-        facts
-            .extend(self.weak.map(|share| ("weak zone", format!("{:.2} % of the addresses", share * 100.0))));
+        facts.extend(self.weak.map(|share| ("weak zone", format!("{:.2}% of the addresses", share * 100.0))));
         facts.extend(
             self.damaged_every_ios
                 .map(|ios| ("damaged link", format!("one of {ios} commands has to be sent again"))),
         );
-        facts.extend(self.firmware.map(|_| ("firmware", "known to stand still now and then".to_owned())));
+        facts.extend(self.firmware.map(|_| ("firmware", "known to stall now and then".to_owned())));
         facts.extend(
             self.read_cache_bytes.map(|bytes| ("cache in front of it", format!("{bytes} bytes of memory"))),
         );
         facts.extend(self.array_bytes_per_s.map(|bytes_per_s| {
-            ("array", format!("its other member is rebuilt, {} of reads", rate(bytes_per_s as f64)))
+            (
+                "array",
+                format!("its other member is being rebuilt, with {} of reads", rate(bytes_per_s as f64)),
+            )
         }));
         facts
     }
@@ -297,7 +301,7 @@ fn damage(text: &str) -> Result<u64, String> {
 fn firmware(text: &str) -> Result<StallParameters, String> {
     let bad = || {
         format!(
-            "firmware is \"{text}\": it takes how long it stands still, up to 10s, and maybe how often, up to 1h, such as 500ms,4s"
+            "firmware is \"{text}\": it takes how long it stalls, up to 10s, and maybe how often, up to 1h, such as 500ms,4s"
         )
     };
     let (span, every) = text.split_once(',').map_or((text, None), |(span, every)| (span, Some(every)));

@@ -79,7 +79,7 @@ impl Cell {
     /// steady state.
     ///
     /// # Panics
-    /// If a layer can not have this shape, which takes at least one of everything and fewer than 2³¹ pages.
+    /// If a layer cannot have this shape, which takes at least one of everything and fewer than 2³¹ pages.
     pub fn measure(&self, passes: u32, seed: u64) -> f64 {
         let pages = self.pages * self.clusters;
         self.run(|layer| {

@@ -32,7 +32,7 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
             Layer::Bast(_) | Layer::Fast(_) => "hybrid",
             Layer::Block(_) => "block",
         }),
-        // What can not be written in part can not cost reading the rest.
+        // What cannot be written in part cannot cost reading the rest.
         map_page_bytes: TrueValue::number(page, parameters.page_bytes > parameters.sector_bytes),
         erase_unit_bytes: TrueValue::Number(page * erase_unit_pages(flash)),
         write_buffer_bytes: TrueValue::number(

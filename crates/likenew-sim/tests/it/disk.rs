@@ -222,7 +222,7 @@ fn a_used_disk_is_as_fast_as_a_new_one_and_says_so() {
     let [mut new, mut used] = ["new", "used"].map(|state| open(&format!("{NAME}?state={state}")));
     let load = random(Op::Write, 4, 1000);
     assert_eq!(run(&mut new, load), run(&mut used, load));
-    let says_so = |(name, value): &(String, String)| name == "state" && value.contains("same as a new one");
+    let says_so = |(name, value): &(String, String)| name == "state" && value.contains("like new");
     assert!(used.identity().facts.iter().any(says_so));
     assert!(!used.geometry().trims);
 }

@@ -109,7 +109,7 @@ fn equal_probes_at_equal_drives_are_equal_and_too_large_ones_are_refused() {
     let large =
         Probe::TrimReadBack(ReadBack { seed: 0, bytes: 1 << 30, wait: Nanos::ZERO, probes: 0, raw: true });
     assert!(
-        matches!(drive.probe(&large).unwrap(), ProbeResult::Unknown(reason) if reason.contains("less than"))
+        matches!(drive.probe(&large).unwrap(), ProbeResult::Unknown(reason) if reason.contains("smaller than"))
     );
     let release = Probe::Release { offset: 0, bytes: 512 * MIB, wait: Nanos::ZERO };
     assert!(

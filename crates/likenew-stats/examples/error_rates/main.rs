@@ -1,4 +1,4 @@
-//! Prints the counted error rates of `docs/method.md`:
+//! Prints the counted error rates of `docs/explanation/method.md`:
 //! `cargo run --release -p likenew-stats --example error_rates`.
 
 mod counts;

@@ -25,7 +25,7 @@ const CORRELATION_WEIGHT: f64 = 30.0;
 /// More dependence than this is a wave or a slope.
 const CORRELATION_MAX: f64 = 0.7;
 /// What a change of level has to take away from the squares, in long-run variances: so much, and twice the logarithm of
-/// the number of values. Chosen so that few of the plain series of `docs/method.md` have a knee.
+/// the number of values. Chosen so that few of the plain series of `docs/explanation/method.md` have a knee.
 const PENALTY: f64 = 8.0;
 
 /// The logarithms, with values that stand alone moved in to the median of their five nearest neighbours ± three standard

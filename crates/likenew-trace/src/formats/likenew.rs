@@ -1,4 +1,4 @@
-//! The project's own format: `docs/trace.md` says what stands in it.
+//! The project's own format: `docs/reference/trace.md` says what stands in it.
 
 use std::borrow::Cow;
 

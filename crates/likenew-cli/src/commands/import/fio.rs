@@ -14,19 +14,18 @@ use likenew_procedures::all::{from_plan, judge};
 
 use super::display_name;
 use crate::arguments::ImportFio;
-use crate::commands::run::read_plan;
 use crate::exit::{Exit, Failure};
 use crate::measure::{archive_root, document};
-use crate::output;
+use crate::plan_file::read_plan;
+use crate::{output, wording};
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
-    let refused = |reason: String| {
-        Failure::Usage(format!("{} was not imported: {reason}", display_name(&command.file)))
-    };
+    let refused =
+        |reason: String| Failure::Usage(wording::not_imported(&display_name(&command.file), reason));
     let text = input::text(read(&command.file)?).map_err(|error| refused(error.to_string()))?;
     let imported = likenew_fio::import(&text).map_err(|error| refused(error.to_string()))?;
     let started_at = likenew_real::clock::date_of(imported.unix_ms)
-        .ok_or_else(|| refused("its timestamp is no date".into()))?;
+        .ok_or_else(|| refused(wording::BAD_TIMESTAMP.into()))?;
     let engine = imported.identity.engine.clone();
     let evidence = evidence(command, imported)?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -42,14 +41,17 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
         run.push(segment).map_err(anyhow::Error::new)?;
     }
     run.conclude(&findings).map_err(anyhow::Error::new)?;
-    anstream::eprintln!("The run is kept in {}.", run.path().display());
+    if command.output.details {
+        anstream::eprintln!("{}", wording::run_kept(run.path()));
+    }
     let failed = evidence.segments.iter().any(|segment| segment.stop.is_failure());
     let exit = match failed {
         _ if findings.found_problem() => Exit::Problem,
         true => Exit::Unfinished,
         false => Exit::Fine,
     };
-    output::put(vec![document(&evidence, findings, instrument)], &command.output)?;
+    let details = wording::with_details("likenew report");
+    output::put_with(vec![document(&evidence, findings, instrument)], &command.output, &details)?;
     Ok(exit)
 }
 
@@ -94,10 +96,9 @@ fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure
     let mut left = segments;
     while let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? {
         let Some(at) = left.iter().position(|segment| segment.workload.name == workload.name) else {
-            let missing = format!("fio ran no \"{}\", which the plan asks for next", workload.name);
+            let missing = wording::fio_ran_no(&workload.name);
             if evidence.segments.is_empty() {
-                let remedy = "export the plan with --export fio, or import without --plan";
-                return Err(Failure::Usage(format!("{missing}: {remedy}")));
+                return Err(Failure::Usage(wording::fio_without_plan(&missing)));
             }
             evidence.identity.caveats.push(missing);
             break;
@@ -107,10 +108,7 @@ fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure
     if !left.is_empty() {
         let names: Vec<String> =
             left.iter().map(|segment| format!("\"{}\"", segment.workload.name)).collect();
-        evidence
-            .identity
-            .caveats
-            .push(format!("left out, as the plan asks for no more: {}", names.join(", ")));
+        evidence.identity.caveats.push(wording::fio_ran_more(&names));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What a trace holds, for people.
 
-use likenew_core::units::{Nanos, amount};
+use likenew_core::quantity::{Number, Share, Size};
+use likenew_core::units::Nanos;
 use likenew_trace::{Amount, Survey};
 
 use super::trace::ImportReport;
@@ -14,23 +15,27 @@ pub(super) fn text(report: &ImportReport) -> String {
     let packed = compression.map_or_else(String::new, |name| format!(", {name}"));
     let volume = volume.as_ref().map_or_else(String::new, |name| format!(", volume {name}"));
     let mut lines = vec![
-        format!("{file}: {} I/Os in {} ({format}{packed}{volume})", survey.records, survey.span_ns),
+        format!(
+            "{file}: {} I/Os in {} ({format}{packed}{volume})",
+            Number(survey.records as f64),
+            survey.span_ns
+        ),
         String::new(),
     ];
     lines.extend(align_columns(&operations(survey)));
     lines.push(String::new());
     lines.push(format!(
-        "Addressed up to {}. The longest has {}; {:.0} % go on where one before ended.",
-        amount(survey.end_max_bytes),
-        amount(survey.length_max_bytes),
-        survey.sequential_share * 100.0
+        "Addresses up to {}; largest I/O {}; {} sequential.",
+        Size(survey.end_max_bytes),
+        Size(survey.length_max_bytes),
+        Share(survey.sequential_share)
     ));
     match &survey.latency {
         Some(latency) => lines.push(format!(
-            "Busy for {}, waited {} in all: {:.1} in flight on average while busy, {} at most.",
+            "Busy for {}, waits of {} in all; queue depth {:.1} on average while busy, {} at most.",
             latency.busy_ns, latency.waiting_ns, latency.depth_mean, latency.depth_max
         )),
-        None => lines.push("How long they took is not recorded.".to_owned()),
+        None => lines.push("The trace has no latencies.".to_owned()),
     }
     lines.push(format!("Digest of all records: {}", survey.digest));
     if survey.applications.iter().any(|share| !share.application.is_empty()) {
@@ -52,15 +57,22 @@ fn operations(survey: &Survey) -> Vec<Vec<String>> {
     let met = rows.into_iter().filter(|(_, amount)| amount.ios > 0);
     let head = ["op", "I/Os", "amount"].map(str::to_owned).to_vec();
     std::iter::once(head)
-        .chain(met.map(|(op, Amount { ios, bytes })| vec![op.to_owned(), ios.to_string(), amount(bytes)]))
+        .chain(met.map(|(op, Amount { ios, bytes })| {
+            vec![op.to_owned(), Number(ios as f64).to_string(), Size(bytes).to_string()]
+        }))
         .collect()
 }
 
 fn applications(survey: &Survey) -> Vec<Vec<String>> {
     let time = |ns: Nanos| if ns == Nanos::ZERO { String::new() } else { ns.to_string() };
     let rows = survey.applications.iter().take(APPLICATIONS).map(|share| {
-        let name = if share.application.is_empty() { "(not known)" } else { &share.application };
-        vec![name.to_owned(), share.ios.to_string(), amount(share.bytes), time(share.waiting_ns)]
+        let name = if share.application.is_empty() { "(unknown)" } else { &share.application };
+        vec![
+            name.to_owned(),
+            Number(share.ios as f64).to_string(),
+            Size(share.bytes).to_string(),
+            time(share.waiting_ns),
+        ]
     });
     let head = ["application", "I/Os", "amount", "waited"].map(str::to_owned).to_vec();
     std::iter::once(head).chain(rows).collect()

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::{display_name, survey_text};
 use crate::arguments::ImportTrace;
 use crate::exit::{Exit, Failure};
-use crate::{interrupt, output};
+use crate::{interrupt, output, wording};
 
 /// Somebody who wants to stop is heard every so many records.
 const INTERRUPT_CHECK_RECORDS: u64 = 1 << 16;
@@ -86,7 +86,7 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace, Failure> {
             let error = InputError::NotAFile { actual: "a folder", kind: input::TRACE };
             return Err(Failure::unreadable(&name, error));
         }
-        let style = "{bar:24} {percent:>3}%  {elapsed} gone, about {eta} left  {bytes} read";
+        let style = "{bar:24} {percent:>3}%  {bytes} read  {bytes_per_sec}  {eta} left";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
         bar.set_length(file.metadata().map_or(0, |metadata| metadata.len()));
         bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
@@ -113,7 +113,7 @@ fn read_to_end(trace: &mut Trace, mut out: Option<TraceOutput>) -> Result<Option
         }
     }
     if records == 0 {
-        return Err(anyhow!("the trace holds no I/O").into());
+        return Err(anyhow!(wording::TRACE_EMPTY).into());
     }
     if let Some(out) = out {
         out.finish(trace.head())?;
@@ -155,16 +155,12 @@ impl TraceOutput {
         } else if ends(".iolog") {
             IologWriter::create(path, IologVersion::Three).map(Writer::Iolog)
         } else {
-            return Err(Failure::Usage(format!(
-                "{} does not say what to write: end it with .csv or .csv.zst for likenew, with .iolog for fio, or with \
-                 .v2.iolog for fio before 3.31",
-                path.display()
-            )));
+            return Err(Failure::Usage(wording::unknown_trace_ending(path)));
         };
         let writer = writer.map_err(|error| match error {
-            TraceError::File { file, error } if error.kind() == ErrorKind::AlreadyExists => Failure::Refused(
-                format!("{file} exists, and nothing is overwritten: give the name of a new file"),
-            ),
+            TraceError::File { file, error } if error.kind() == ErrorKind::AlreadyExists => {
+                Failure::Refused(wording::file_exists(file))
+            }
             error => Failure::Other(error.into()),
         });
         Ok(Self { path: path.to_owned(), writer: writer? })
@@ -175,7 +171,7 @@ impl TraceOutput {
             Writer::Own(writer) => writer.put(io, application),
             Writer::Iolog(writer) => writer.put(io, application),
         };
-        put.with_context(|| format!("could not write {}", self.path.display())).map_err(Failure::Other)
+        put.with_context(|| wording::could_not_write(&self.path)).map_err(Failure::Other)
     }
 
     /// Closes the file; what the trace says of itself is whole by now.
@@ -189,7 +185,7 @@ impl TraceOutput {
             }
             Writer::Iolog(writer) => writer.finish(),
         };
-        finished.with_context(|| format!("could not write {}", self.path.display()))?;
+        finished.with_context(|| wording::could_not_write(&self.path))?;
         Ok(())
     }
 }

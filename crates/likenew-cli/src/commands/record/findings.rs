@@ -1,94 +1,112 @@
-//! What a recording came to, as verdicts, tables and a series.
+//! What a recording came to, as answers, tables and a series.
 
+use likenew_core::answer::{Action, Answer};
+use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
 use likenew_core::io::Op;
-use likenew_core::units::{Nanos, amount, three_digits};
-use likenew_core::verdict::{Axis, Findings, Line, Row, Series, Shape, Standing, Verdict};
+use likenew_core::overview::{Lead, Overview, OverviewTable};
+use likenew_core::units::Nanos;
 use likenew_core::windows::Windows;
 use likenew_real::tracefs::RecordingCounts;
 use serde_json::{Value, json};
 
 use super::account::Account;
 use super::trace_file::TraceResult;
+use super::wording;
 
-/// What is said of one drive's trace.
+/// What is said of one drive's trace; `again` is the command that records with a larger buffer.
 pub(crate) fn findings(
     name: &str,
     written: &TraceResult,
     counts: &RecordingCounts,
     elapsed: Nanos,
+    again: String,
 ) -> Findings {
-    let mut findings = Findings::default();
-    findings.verdicts.push(busy(name, &written.accounts.all, elapsed));
-    findings.verdicts.push(complete(counts));
-    findings.verdicts.extend(failed_ios(counts));
+    let all = &written.accounts.all;
+    let mut findings =
+        Findings { summary: wording::summary(name, all, elapsed, moved(all)), ..Findings::default() };
+    findings.answers.push(activity(all, elapsed));
+    findings.answers.push(completeness(counts, again));
+    findings.answers.extend(failed_ios(counts));
     findings.tables.insert("applications".into(), rows(written, requested_ios));
     findings.tables.insert("waiting".into(), rows(written, wait_columns));
-    if written.accounts.all.bytes_moved() > 0 {
+    if all.bytes_moved() > 0 {
         findings.series.insert("throughput".into(), windows_series(written, elapsed));
     }
+    findings.overview = overview(written);
     findings
 }
 
-fn busy(name: &str, all: &Account, elapsed: Nanos) -> Verdict {
-    let share = all.busy.0 as f64 / elapsed.0.max(1) as f64;
-    let [read, write, trim, _] = all.bytes;
-    let trimmed = if trim > 0 { format!(", {} discarded", amount(trim)) } else { String::new() };
-    let claim = format!(
-        "{name} did {} I/Os in {elapsed}: {} read, {} written{trimmed}; it was busy {} % of the time",
-        all.all(),
-        amount(read),
-        amount(write),
-        three_digits(share * 100.0)
-    );
-    let verdict = Verdict::new(claim, Standing::Holds);
+fn moved(account: &Account) -> [u64; 2] {
+    [account.bytes[Op::Read.index()], account.bytes[Op::Write.index()]]
+}
+
+fn activity(all: &Account, elapsed: Nanos) -> Answer {
+    let [read, write] = moved(all);
+    let text = wording::activity(all, elapsed, [read, write, all.bytes[Op::Trim.index()]]);
+    let answer = Answer::info("activity", wording::ACTIVITY, text);
     match all.latency_mean() {
-        Some(mean) => verdict.with_evidence(format!(
-            "an I/O took {} on average, {} at most",
-            Nanos(mean as u64),
-            all.latency_max
-        )),
-        None => verdict,
+        Some(mean) => answer.with_evidence(wording::latency(mean, all.latency_max)),
+        None => answer,
     }
 }
 
-fn complete(counts: &RecordingCounts) -> Verdict {
+/// An incomplete trace says nothing about the drive, so it is unknown rather than a problem.
+fn completeness(counts: &RecordingCounts, again: String) -> Answer {
     let RecordingCounts { ios, events_lost, broken_pages } = counts;
-    let is_whole = *events_lost == 0 && *broken_pages == 0;
-    let standing = if is_whole { Standing::Holds } else { Standing::Fails };
-    let mut verdict = Verdict::new("The trace holds every I/O that left during the recording", standing);
-    if *events_lost > 0 {
-        verdict = verdict.with_evidence(format!(
-            "the kernel lost {events_lost} records, two or three of which make an I/O: the machine was too busy, or the buffer \
-             too small (--buffer)"
-        ));
+    let mut answer = if *events_lost == 0 && *broken_pages == 0 {
+        Answer::good("completeness", wording::COMPLETENESS, wording::COMPLETE)
     } else {
-        verdict = verdict.with_evidence("the kernel lost no record");
-    }
-    if *broken_pages > 0 {
-        verdict = verdict.with_evidence(format!("{broken_pages} pages of records made no sense"));
-    }
+        Answer::unknown("completeness", wording::COMPLETENESS, wording::incomplete(counts))
+            .with_evidence(wording::RECORDS_PER_IO)
+            .action(Action::new("larger_buffer", wording::LARGER_BUFFER).command(again))
+    };
     if ios.open > 0 {
-        verdict = verdict.caveat(format!("of {} I/Os the end was not seen: they have no latency", ios.open));
+        answer = answer.caveat(wording::without_end(ios.open));
     }
     if ios.headless > 0 {
-        verdict = verdict
-            .caveat(format!("{} I/Os had left before the recording began, and are not in it", ios.headless));
+        answer = answer.caveat(wording::without_start(ios.headless));
     }
     if ios.own_ios > 0 {
-        verdict = verdict.caveat(format!(
-            "{} I/Os ({}) that wrote the trace itself were left out; what the file system wrote to its journal and tables \
-             because of it was not",
-            ios.own_ios,
-            amount(ios.own_bytes)
-        ));
+        answer = answer.caveat(wording::own_ios(ios.own_ios, ios.own_bytes));
     }
-    verdict
+    answer
 }
 
-fn failed_ios(counts: &RecordingCounts) -> Option<Verdict> {
+fn failed_ios(counts: &RecordingCounts) -> Option<Answer> {
     let failed = counts.ios.failed;
-    let claim = format!("{failed} I/Os ended with an error");
-    (failed > 0).then(|| Verdict::new(claim, Standing::Holds).problem())
+    (failed > 0).then(|| Answer::problem("failed_ios", wording::FAILED, wording::failed(failed)))
+}
+
+/// The applications that waited longest, and the throughput over time.
+fn overview(written: &TraceResult) -> Overview {
+    /// More lines do not fit beside a plot.
+    const APPLICATIONS_MAX: usize = 5;
+    let mut table = OverviewTable::new(wording::HEADINGS);
+    table.push(wording::cells(wording::ALL, &written.accounts.all, moved(&written.accounts.all)));
+    for index in by_waiting(written).into_iter().take(APPLICATIONS_MAX) {
+        let account = &written.accounts.applications[index];
+        let name = application(written, index).unwrap_or(wording::UNKNOWN_APPLICATION);
+        table.push(wording::cells(name, account, moved(account)));
+    }
+    Overview {
+        lead: Lead::Summary,
+        answers: vec!["completeness".into()],
+        table: Some(table),
+        series: (written.accounts.all.bytes_moved() > 0).then(|| "throughput".into()),
+    }
+}
+
+/// Applications with I/Os, the one that waited longest first.
+fn by_waiting(written: &TraceResult) -> Vec<usize> {
+    let accounts = &written.accounts;
+    let mut order: Vec<usize> =
+        (0..accounts.applications.len()).filter(|index| accounts.applications[*index].all() > 0).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(accounts.applications[*index].waiting));
+    order
+}
+
+fn application(written: &TraceResult, index: usize) -> Option<&str> {
+    written.names.get(index).map(String::as_str).filter(|name| !name.is_empty())
 }
 
 /// Fills a row of a table for one application.
@@ -97,19 +115,14 @@ type Fill = fn(&Account) -> Vec<(&'static str, Value)>;
 /// Everything first, then each application, the one that waited longest first.
 fn rows(written: &TraceResult, fill: Fill) -> Vec<Row> {
     let accounts = &written.accounts;
-    let mut order: Vec<usize> =
-        (0..accounts.applications.len()).filter(|index| accounts.applications[*index].all() > 0).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(accounts.applications[*index].waiting));
-    let name = |index: usize| match written.names.get(index).map(String::as_str) {
-        None | Some("") => "(not known)",
-        Some(name) => name,
-    };
+    let name = |index: usize| application(written, index).unwrap_or("(not known)");
     let row = |name: &str, account: &Account| -> Row {
         let name = ("application", json!(name));
         let values = std::iter::once(name).chain(fill(account));
         values.map(|(key, value)| (key.to_owned(), value)).collect()
     };
-    let applications = order.into_iter().map(|index| row(name(index), &accounts.applications[index]));
+    let applications =
+        by_waiting(written).into_iter().map(|index| row(name(index), &accounts.applications[index]));
     std::iter::once(row("(all)", &accounts.all)).chain(applications).collect()
 }
 
@@ -142,7 +155,7 @@ fn wait_columns(account: &Account) -> Vec<(&'static str, Value)> {
 fn windows_series(written: &TraceResult, elapsed: Nanos) -> Series {
     let (x, y) = (Axis::new("time", "ns"), Axis::new("speed", "bytes/s"));
     let lines = [Op::Read, Op::Write].into_iter().zip(&written.accounts.windows);
-    Series::new("What did the drive move, and when?", Shape::Line, x, y)
+    Series::new(wording::THROUGHPUT, Shape::Line, x, y)
         .lines(lines.map(|(op, windows)| Line::new(op.name(), points(windows, elapsed))))
 }
 

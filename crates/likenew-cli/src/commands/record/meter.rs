@@ -2,10 +2,11 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::lab_error::LabError;
-use likenew_core::units::{Nanos, amount, rate};
+use likenew_core::units::Nanos;
 use likenew_real::tracefs::Recording;
 
 use super::trace_file::TraceFile;
+use super::wording;
 
 /// Drawn on standard error, and only where that is a terminal.
 pub(crate) struct Meter {
@@ -42,7 +43,7 @@ impl Meter {
         let speed = (moved - self.moved) as f64 / span.as_secs_f64();
         let size: u64 = files.iter().map(TraceFile::bytes).sum();
         let (ios, lost) = (counts.ios.ios, counts.events_lost);
-        let text = format!("{ios} I/Os  {}  {lost} records lost  {} of trace", rate(speed), amount(size));
+        let text = wording::meter(ios, speed, lost, size);
         self.line.set_message(text);
         self.line.tick();
         (self.last_draw, self.moved) = (now, moved);

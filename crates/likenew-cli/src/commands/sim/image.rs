@@ -13,6 +13,7 @@ use likenew_sim::SimDrive;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
+use crate::wording::serve as wording;
 
 /// The form of `FILE.drive`.
 const SCHEMA: u32 = 1;
@@ -43,9 +44,7 @@ impl StoreFile {
     pub(crate) fn open(path: &Path, target: &str, capacity_bytes: u64) -> Result<Self, Failure> {
         let shown = path.display();
         if path.to_string_lossy().contains('?') {
-            return Err(Failure::Usage(format!(
-                "{shown} has a ? in its name, behind which sim: takes settings: give another name"
-            )));
+            return Err(Failure::Usage(wording::store_with_question_mark(shown)));
         }
         let label = Label { schema: SCHEMA, target: target.to_owned(), capacity_bytes, clean: true };
         match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
@@ -57,35 +56,28 @@ impl StoreFile {
                 Ok(store)
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Self::take_up(path, &label),
-            Err(error) => Err(anyhow::Error::new(error).context(format!("could not make {shown}")).into()),
+            Err(error) => Err(anyhow::Error::new(error).context(wording::could_not_make(shown)).into()),
         }
     }
 
     fn take_up(path: &Path, expected: &Label) -> Result<Self, Failure> {
         let shown = path.display();
         let beside = label_path(path);
-        let text = input::read_text(&beside, input::LABEL).map_err(|error| {
-            Failure::Refused(format!(
-                "{shown} is there, and {} does not say that a serve has made it ({error}): nothing was changed; give the name of a new file",
-                beside.display()
-            ))
-        })?;
-        let label: Label = serde_json::from_str(&text).map_err(|error| {
-            Failure::Refused(format!(
-                "{} is not what a serve writes ({error}): nothing was changed",
-                beside.display()
-            ))
-        })?;
+        let text = input::read_text(&beside, input::LABEL)
+            .map_err(|error| Failure::Refused(wording::store_without_label(&shown, &beside, error)))?;
+        let label: Label = serde_json::from_str(&text)
+            .map_err(|error| Failure::Refused(wording::bad_label(&beside, error)))?;
         if (label.schema, &label.target, label.capacity_bytes)
             != (SCHEMA, &expected.target, expected.capacity_bytes)
         {
-            return Err(Failure::Usage(format!(
-                "{shown} holds the bytes of {}, and this is {}: serve that one, or give the name of a new file",
-                label.target, expected.target
+            return Err(Failure::Usage(wording::store_of_another_drive(
+                shown,
+                &label.target,
+                &expected.target,
             )));
         }
         let opened = OpenOptions::new().read(true).write(true).open(path);
-        let file = opened.with_context(|| format!("could not open {shown}"))?;
+        let file = opened.with_context(|| wording::could_not_open(&shown))?;
         let store = Self { path: path.to_owned(), file, label };
         store.lock()?;
         Ok(store)
@@ -93,9 +85,7 @@ impl StoreFile {
 
     fn lock(&self) -> Result<(), Failure> {
         let locked = self.file.try_lock();
-        locked.map_err(|_| {
-            Failure::Refused(format!("{} is served already: end that server first", self.path.display()))
-        })
+        locked.map_err(|_| Failure::Refused(wording::served_already(&self.path)))
     }
 
     /// The target that has the mechanism as it was last saved, if it ever was.
@@ -109,21 +99,13 @@ impl StoreFile {
         if self.label.clean {
             return None;
         }
-        let mechanism = if self.snapshot_path().exists() {
-            "as it was last saved"
-        } else {
-            "made anew, as it was never saved"
-        };
-        Some(format!(
-            "the last server of {} did not end cleanly: the bytes are all that it has acknowledged, and the mechanism is {mechanism}",
-            self.path.display()
-        ))
+        Some(wording::unclean_end(&self.path, self.snapshot_path().exists()))
     }
 
     /// The file to keep bytes in. From now on it counts as not ended cleanly.
     pub(crate) fn begin(&mut self) -> Result<File, Failure> {
         self.write_label(false)?;
-        Ok(self.file.try_clone().context("could not share the store's file")?)
+        Ok(self.file.try_clone().context(wording::STORE_NOT_SHARED)?)
     }
 
     /// Saves the mechanism; the bytes are in the file already.
@@ -142,9 +124,7 @@ impl StoreFile {
             Ok(())
         };
         let saved = save();
-        saved.with_context(|| {
-            format!("could not save the mechanism to {}; the bytes are kept", path.display())
-        })?;
+        saved.with_context(|| wording::state_not_saved(&path))?;
         self.write_label(true)
     }
 
@@ -153,7 +133,7 @@ impl StoreFile {
         let (path, new) = (label_path(&self.path), sibling_path(&self.path, ".drive.new"));
         let text = serde_json::to_string_pretty(&self.label).expect("a label is plain values");
         let written = fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, &path));
-        written.map_err(|error| anyhow!("could not write {}: {error}", path.display()).into())
+        written.map_err(|error| anyhow!(wording::label_not_written(&path, error)).into())
     }
 
     fn snapshot_path(&self) -> PathBuf {

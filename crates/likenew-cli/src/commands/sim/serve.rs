@@ -4,7 +4,7 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Drive as _;
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::Nanos;
 use likenew_nbd::clock_scale::Clock;
 use likenew_nbd::export::Export;
 use likenew_nbd::listener::{ListenError, Listener, Stream};
@@ -16,12 +16,14 @@ use likenew_sim::{SimDrive, Spec};
 
 use super::image::StoreFile;
 use super::serve_report::ServeReport;
-use super::status::{self, Status};
+use super::status::Status;
 use crate::arguments::SimServe;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output;
 use crate::resolved_target::read_file;
+use crate::wording::error as error_line;
+use crate::wording::serve as wording;
 
 /// From one line of status to the next.
 const STATUS: Nanos = Nanos::from_secs(20);
@@ -47,11 +49,7 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
     let model = spec.model(read_file).map_err(usage)?;
     let changes_bytes = model.faults.as_ref().is_some_and(|faults| faults.change_bytes());
     if command.store.is_some() && (changes_bytes || spec.data) {
-        return Err(Failure::Usage(format!(
-            "{} keeps its bytes itself{}: leave out --store",
-            spec.text,
-            if changes_bytes { ", as its faults change them" } else { " with data=on" }
-        )));
+        return Err(Failure::Usage(wording::keeps_its_bytes(&spec.text, changes_bytes)));
     }
     let listener = listen(command, &spec)?;
     let mut store = match &command.store {
@@ -77,7 +75,7 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
     drop(server);
     drop(listener);
     let accounting = drive.flash_counters();
-    print(command, &status::summary(&stats, elapsed, drive_time, accounting))?;
+    print(command, &wording::summary(&stats, elapsed, drive_time, accounting))?;
     if let Some(store) = &mut store {
         store.end(&mut drive)?;
     }
@@ -115,12 +113,12 @@ fn serve(
         let now = clock.now();
         let comes_in = wait(server, listener, now >= listens_at, &waiter, now, (&mut ready, &mut readable));
         if comes_in && let Err(error) = accept_clients(server, listener) {
-            anstream::eprintln!("likenew: no client can be let in for a moment: {error}");
+            anstream::eprintln!("{}", error_line(wording::client_refused(error)));
             listens_at = clock.now() + PAUSE;
         }
         server.poll(&readable)?;
         for note in server.notes() {
-            anstream::eprintln!("likenew: {note}");
+            anstream::eprintln!("{}", error_line(note));
         }
         if interrupt::is_requested() && exit == Exit::Fine {
             exit = Exit::Interrupted;
@@ -182,9 +180,7 @@ fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
     if let Listener::Tcp(_, address) = &listener
         && !address.ip().is_loopback()
     {
-        anstream::eprintln!(
-            "likenew: whoever reaches {address} can read and write this drive, without a password"
-        );
+        anstream::eprintln!("{}", error_line(wording::open_to_all(address)));
     }
     Ok(listener)
 }
@@ -202,14 +198,14 @@ fn default_socket(spec: &Spec) -> PathBuf {
 /// The drive, with its mechanism as the store has it saved.
 fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive, Failure> {
     if let Some(remark) = store.and_then(StoreFile::remark) {
-        anstream::eprintln!("likenew: {remark}");
+        anstream::eprintln!("{}", error_line(remark));
     }
     let Some(saved) = store.and_then(StoreFile::saved_target) else {
         return spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()));
     };
-    Spec::parse(&saved).and_then(|spec| spec.open(read_file)).map_err(|error| {
-        Failure::Usage(format!("{error}; without that file the mechanism is made anew, and the bytes stay"))
-    })
+    Spec::parse(&saved)
+        .and_then(|spec| spec.open(read_file))
+        .map_err(|error| Failure::Usage(wording::state_lost(error)))
 }
 
 /// Where the bytes are kept, unless the drive keeps them itself.
@@ -222,23 +218,20 @@ fn byte_store(
     if geometry.carries_data {
         return match store {
             None => Ok(None),
-            Some(_) => Err(Failure::Usage("this drive keeps its bytes itself: leave out --store".into())),
+            Some(_) => Err(Failure::Usage(wording::KEEPS_ITS_BYTES.into())),
         };
     }
     let Some(store) = store else { return Ok(Some(Box::new(Pages::new(command.memory)))) };
     let image = Image::new(store.begin()?, geometry.capacity);
-    let image = image.map_err(|error| {
-        anyhow::Error::new(error).context("could not make the store's file as long as the drive")
-    })?;
+    let image = image.map_err(|error| anyhow::Error::new(error).context(wording::STORE_TOO_SHORT))?;
     Ok(Some(Box::new(image)))
 }
 
 fn export(command: &SimServe, spec: &Spec, drive: &SimDrive) -> Export {
     let (identity, geometry) = (drive.identity(), drive.geometry());
-    let model = identity.model.unwrap_or_else(|| "a simulated drive".into());
     Export {
         name: command.export_name.clone(),
-        description: format!("{model}, simulated ({})", spec.text),
+        description: wording::export_description(identity.model.as_deref(), &spec.text),
         capacity: geometry.capacity,
         block: geometry.block,
         read_only: command.read_only,
@@ -250,24 +243,7 @@ fn export(command: &SimServe, spec: &Spec, drive: &SimDrive) -> Export {
 /// What to type to use it.
 fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> String {
     let uri = listener.uri(&command.export_name);
-    let loop_block =
-        if export.block == 512 { String::new() } else { format!(" --sector-size {}", export.block) };
-    let pace = if command.speed == 1.0 {
-        "in real time".to_owned()
-    } else {
-        format!("{} times as fast", command.speed)
-    };
-    let (size, sector) = (amount(export.capacity), amount(export.block.into()));
-    format!(
-        "{}: {size} in sectors of {sector}, {pace}. Ctrl-C ends it.\n\
-         \n  {uri}\n\n\
-         \x20 nbdinfo '{uri}'\n\
-         \x20 fio --name=test --ioengine=nbd --uri='{uri}' --rw=randread --bs=4k --iodepth=32 --time_based --runtime=10\n\
-         \x20 mkdir -p drive && nbdfuse drive/disk '{uri}' &\n\
-         \x20 losetup --find --show{loop_block} drive/disk\n\
-         \x20 qemu-system-x86_64 -drive file='{uri}',format=raw,if=virtio,discard=unmap\n\n",
-        export.description,
-    )
+    wording::invitation(&export.description, export.capacity, export.block, command.speed, &uri)
 }
 
 /// To standard output, unless JSON is to be alone there.

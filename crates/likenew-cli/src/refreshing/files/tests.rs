@@ -86,7 +86,7 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
     refresh_one(folder.path(), &path, 1.0, &clock, &mut sum).unwrap();
     assert_eq!(
         (sum.fix_report.bytes_written, &*sum.fix_report.skips[0].reason),
-        (written, "they are read fast enough")
+        (written, "they read fast enough")
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no journal is left");
     // Somebody has it open.

@@ -28,7 +28,7 @@ fn another_program_that_fills_the_disk_ends_a_run_and_loses_nothing() {
     let status = child.wait().unwrap();
     let message = fs::read_to_string(out).unwrap();
     assert_eq!(status.code(), Some(1), "{message}");
-    for words in ["the disk is full", "Free some space", "likenew resume"] {
+    for words in ["the file system is full", "Free some space", "likenew resume"] {
         assert!(message.contains(words), "no \"{words}\" in: {message}");
     }
     assert!(!point.join(SCRATCH).exists(), "our files are removed");

@@ -143,7 +143,7 @@ fn what_is_left_is_removed_and_runs_go_on(recorded: &RecordedRun, cuts: usize) {
         if let Some(run) = run.filter(|_| index % 4 == 0) {
             let resumed =
                 sandbox.run(&["resume", run.to_str().unwrap(), "--yes", "--reserve", "8MiB", "--json", "-"]);
-            let is_over = resumed.stderr().contains("had come to its end");
+            let is_over = resumed.stderr().contains("is complete, so there is nothing to resume");
             if !is_over {
                 if result.has_leftover {
                     resumed.says("An earlier run has left");

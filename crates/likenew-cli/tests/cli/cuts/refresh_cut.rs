@@ -249,7 +249,7 @@ fn kill_often(of: &FileSystem, kills: usize) {
     // A run that was cut off while it wrote a file again goes on to its end by itself.
     let resumed =
         sandbox.run(&["resume", run.to_str().unwrap(), "--yes", "--reserve", "8MiB", "--json", "-"]);
-    assert!(resumed.json()["verdicts"][0]["claim"].as_str().is_some(), "{}", resumed.stderr());
+    assert!(resumed.json()["answers"][0]["answer"].as_str().is_some(), "{}", resumed.stderr());
     assert!(!point.join(JOURNAL).exists());
     let difference = before.difference_after_cut(&FolderState::of(point, &APART));
     assert!(difference.is_none(), "{difference:?}");

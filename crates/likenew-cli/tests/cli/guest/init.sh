@@ -94,7 +94,7 @@ echo "/dev/${fast}1 /mnt/plain ext4 noatime 0 2" >/etc/fstab
 
 sync
 keep all facts --all --json -
-keep sheet facts --all
+keep sheet facts --all --details
 for point in discards plain spinning stick loop locked; do
     keep "$point" facts "/mnt/$point" --json -
 done

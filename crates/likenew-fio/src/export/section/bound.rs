@@ -20,7 +20,7 @@ impl Section {
                 return Err(not_expressible(workload, missing));
             }
             self.comment(
-                "fio can not count streams side by side together: only the time ends this, not the amount",
+                "fio cannot count parallel streams together: only the time ends this, not the amount",
             );
             self.set("time_based", 1);
         } else if has_count {

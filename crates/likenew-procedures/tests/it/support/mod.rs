@@ -1,6 +1,8 @@
 //! Plays a drive whose speed is known beforehand: a procedure's workloads become segments without any I/O.
 
+use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
+use likenew_core::findings::Findings;
 use likenew_core::io::{Op, Outcome};
 use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
@@ -10,7 +12,6 @@ use likenew_core::sample::Sample;
 use likenew_core::segment::{Segment, SegmentRecorder};
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Findings, Standing};
 use likenew_core::workload::Workload;
 
 pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
@@ -113,7 +114,13 @@ pub(crate) fn segment(workload: &Workload, started_at: Nanos, course: &SpeedPatt
     SegmentRecorder::join(vec![recorder], workload, Stop::Reached)
 }
 
-/// The standing of the verdict whose claim contains `words`.
-pub(crate) fn standing(findings: &Findings, words: &str) -> Option<Standing> {
-    findings.verdicts.iter().find(|verdict| verdict.claim.contains(words)).map(|verdict| verdict.standing)
+/// The answer of this id.
+pub(crate) fn answer<'a>(findings: &'a Findings, id: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.id == id);
+    found.unwrap_or_else(|| panic!("no answer \"{id}\" in {:#?}", findings.answers))
+}
+
+/// The standing of the answer of this id, if there is one.
+pub(crate) fn standing(findings: &Findings, id: &str) -> Option<Standing> {
+    findings.answers.iter().find(|answer| answer.id == id).map(|answer| answer.standing)
 }

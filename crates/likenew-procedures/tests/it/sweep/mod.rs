@@ -5,9 +5,10 @@ mod wording;
 
 use crate::support::{evidence, play, steady};
 use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::Answer;
+use likenew_core::findings::{Findings, Row};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::verdict::{Findings, Row, Verdict};
 use likenew_core::workload::Workload;
 use likenew_procedures::pattern::Pattern;
 use likenew_procedures::sweep::{Sweep, SweepOptions};
@@ -60,12 +61,10 @@ pub(crate) fn findings(options: SweepOptions, speed: impl Fn(usize, &Workload) -
     play(&sweep(options), evidence(SPAN, true), |index, workload| steady(speed(index, workload)))
 }
 
-pub(crate) fn verdict<'a>(findings: &'a Findings, words: &str) -> &'a Verdict {
-    findings
-        .verdicts
-        .iter()
-        .find(|verdict| verdict.claim.contains(words))
-        .unwrap_or_else(|| panic!("no verdict says \"{words}\": {:#?}", findings.verdicts))
+/// The answer to this question of all that share an id.
+pub(crate) fn answer_to<'a>(findings: &'a Findings, id: &str, question: &str) -> &'a Answer {
+    let found = findings.answers.iter().find(|answer| answer.id == id && answer.question == question);
+    found.unwrap_or_else(|| panic!("no \"{question}\": {:#?}", findings.answers))
 }
 
 pub(crate) fn cell<'a>(findings: &'a Findings, pattern: &str, op: &str, block: u64, depth: u64) -> &'a Row {

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
+use likenew_core::answer::Standing;
 use likenew_core::dry_run::DryRun;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::Standing;
 use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::sweep::{Block, Order, Preset, Sweep, SweepOptions};
 
-use super::{READS, SPAN, WRITES, cell, depth, findings, law, number, options, scatter, sweep, verdict};
-use crate::support::{evidence, play, segment, steady};
+use super::{READS, SPAN, WRITES, cell, depth, findings, law, number, options, scatter, sweep};
+use crate::support::{answer, evidence, play, segment, steady};
 
 #[test]
 fn reads_come_before_writes_and_rounds_before_more_passes() {
@@ -77,13 +77,11 @@ fn precise_cells_are_done_early_and_others_are_named() {
     });
     let passes = |depth| cell(&findings, "random", "read", 4096, depth)["passes"].as_u64().unwrap();
     assert_eq!((passes(1), passes(4), passes(32)), (5, 9, 5));
-    let verdict = verdict(&findings, "The mean speed of every cell is known to ± 2%");
-    assert_eq!((verdict.standing, verdict.evidence.len()), (Standing::Fails, 1));
-    assert!(
-        verdict.evidence[0].starts_with("random reads of 4 KiB at depth 4: ±"),
-        "{}",
-        verdict.evidence[0]
-    );
+    let precision = answer(&findings, "precision");
+    assert_eq!((precision.standing, precision.evidence.len()), (Standing::Unknown, 1));
+    assert!(precision.answer.contains("±2%"), "{}", precision.answer);
+    let evidence = &precision.evidence[0];
+    assert!(evidence.starts_with("4 KiB random reads at QD4: ±"), "{evidence}");
 }
 
 #[test]
@@ -111,14 +109,14 @@ fn what_does_not_fit_the_drive_is_left_out_and_reported() {
         .map(|row| (number(row, "block_bytes"), number(row, "depth")))
         .collect();
     assert_eq!(measured, [(4096.0, 1.0), (4096.0, 16.0), (f64::from(8 << 20), 1.0)]);
-    let verdict = verdict(&findings, "Every cell that was asked for was measured");
-    assert_eq!(verdict.standing, Standing::Fails);
-    let message = verdict.evidence.join("\n");
+    let coverage = answer(&findings, "coverage");
+    assert_eq!(coverage.standing, Standing::Info);
+    let message = coverage.evidence.join("\n");
     for words in [
         "512 B: not a multiple",
         "12 KiB: does not divide",
-        "8 MiB at depth 16: the queue",
-        "128 MiB: more than the span",
+        "8 MiB at QD16: the queue",
+        "128 MiB: larger than the span",
     ] {
         assert!(message.contains(words), "{message}");
     }
@@ -129,7 +127,7 @@ fn nothing_that_fits_is_refused_with_the_reasons() {
     let mut evidence = evidence(SPAN, true);
     evidence.geometry.block = 4096;
     let refusal = sweep(SweepOptions { blocks: vec![Block(512)], ..options() }).next(&evidence).unwrap_err();
-    assert!(refusal.contains("512 B: not a multiple of this drive's block of 4096 bytes"), "{refusal}");
+    assert!(refusal.contains("512 B: not a multiple of the drive's 4096-byte blocks"), "{refusal}");
 }
 
 #[test]
@@ -160,11 +158,10 @@ fn an_interrupted_pass_is_measured_again_and_counts_for_nothing() {
     assert_eq!(again.name, wanted.name);
     let findings = sweep.judge(&evidence);
     assert!(findings.tables["matrix"].iter().all(|row| number(row, "bytes_per_s") > 1e6));
-    let verdict = verdict(&findings, "Every cell that was asked for was measured");
-    assert!(
-        verdict.evidence[0].starts_with("0 of 15 cells have all their passes"),
-        "{}",
-        verdict.evidence[0]
+    let coverage = answer(&findings, "coverage");
+    assert_eq!(
+        (coverage.standing, coverage.answer.as_str()),
+        (Standing::Unknown, "0 of 15 combinations have all their passes")
     );
 }
 

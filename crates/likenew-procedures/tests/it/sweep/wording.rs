@@ -1,20 +1,21 @@
-//! What it says of drives whose law is known.
+//! What it finds on drives whose law is known.
 
+use likenew_core::answer::Standing;
+use likenew_core::findings::Shape;
 use likenew_core::io::{DataClass, Op, Outcome};
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::recorder::Stop;
 use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
-use likenew_core::verdict::{Shape, Standing};
 use likenew_core::workload::Workload;
 use likenew_procedures::pattern::Pattern;
 use likenew_procedures::sweep::SweepOptions;
 
 use super::{
-    ACCESS_S, RATE, READS, SPAN, WRITES, block, cell, depth, findings, is_random, law, number, options,
-    scatter, sweep, verdict,
+    ACCESS_S, RATE, READS, SPAN, WRITES, answer_to, block, cell, depth, findings, is_random, law, number,
+    options, scatter, sweep,
 };
-use crate::support::{evidence, segment, standing, steady};
+use crate::support::{answer, evidence, segment, standing, steady};
 
 #[test]
 fn the_law_of_the_drive_comes_out() {
@@ -29,23 +30,25 @@ fn the_law_of_the_drive_comes_out() {
         assert!(number(row, "bytes_per_s_low") < expected && expected < number(row, "bytes_per_s_high"));
     }
     // One 1 MiB block takes 2.147 ms, so 488 MB/s; 256 KiB reach 456, 64 KiB 362 of them.
-    let enough = verdict(&findings, "90 % of their peak rate from blocks of 256 KiB on");
-    assert_eq!((enough.standing, enough.estimate.as_ref().unwrap().value), (Standing::Holds, 262_144.0));
-    let gains = verdict(&findings, "Random reads of 4 KiB gain from a deeper queue, up to depth 8.");
+    let enough = answer(&findings, "enough_block");
+    assert_eq!((enough.standing, enough.estimate.as_ref().unwrap().value), (Standing::Info, 262_144.0));
+    assert!(enough.answer.starts_with("256 KiB reaches 90% of the peak"), "{}", enough.answer);
+    let gains = answer(&findings, "queue_depth_read");
     let estimate = gains.estimate.as_ref().unwrap();
     assert_eq!(
         (gains.standing, estimate.low, estimate.value, estimate.high),
-        (Standing::Holds, 8.0, 8.0, 8.0)
+        (Standing::Info, 8.0, 8.0, 8.0)
     );
-    assert_eq!(standing(&findings, "Speed never falls"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "The queue was as deep"), Some(Standing::Holds));
-    assert_eq!(standing(&findings, "stayed as fast"), Some(Standing::Holds));
-    let peak = &findings.verdicts[0];
-    assert!(
-        peak.claim.starts_with("It reads at up to 39") && peak.claim.contains("(random, 1 MiB, depth"),
-        "{}",
-        peak.claim
-    );
+    assert!(gains.answer.starts_with("4 KiB random reads gain up to QD8"), "{}", gains.answer);
+    for id in ["block_growth", "queue_fullness", "drift"] {
+        assert_eq!(standing(&findings, id), Some(Standing::Good), "{id}");
+    }
+    let peak = &findings.answers[0];
+    assert_eq!((peak.id.as_str(), peak.standing), ("peak_read", Standing::Info));
+    assert!(peak.answer.starts_with("3,9") && peak.answer.contains("(1 MiB random, QD"), "{}", peak.answer);
+    assert!(findings.summary.starts_with("Peak read 3,9"), "{}", findings.summary);
+    assert_eq!(findings.overview.table.as_ref().unwrap().rows.len(), 1);
+    assert_eq!(findings.overview.series.as_deref(), Some("heat_random_read"));
     assert!(!findings.found_problem());
     let depths: Vec<f64> = findings.tables["depths"].iter().map(|row| number(row, "enough_depth")).collect();
     assert_eq!(depths, [8.0; 5]);
@@ -54,13 +57,14 @@ fn the_law_of_the_drive_comes_out() {
 #[test]
 fn one_pass_decides_nothing() {
     let findings = findings(SweepOptions { passes: 1, ..options() }, |_, workload| law(workload, 8.0));
-    for words in ["90 % of their peak", "Speed never falls", "gain from a deeper queue"] {
-        assert_eq!(standing(&findings, words), Some(Standing::Undecided), "{words}");
+    for id in ["enough_block", "block_growth", "queue_depth_read"] {
+        assert_eq!(standing(&findings, id), Some(Standing::Unknown), "{id}");
+        assert_eq!(answer(&findings, id).actions[0].id, "more_passes");
     }
-    let peak = &findings.verdicts[0];
+    let peak = &findings.answers[0];
     assert!(peak.estimate.is_none() && peak.caveats[0].contains("measured once"));
     assert!(cell(&findings, "random", "read", 4096, 1)["bytes_per_s_low"].is_null());
-    assert_eq!(standing(&findings, "stayed as fast"), None);
+    assert_eq!(standing(&findings, "drift"), None);
 }
 
 #[test]
@@ -70,14 +74,10 @@ fn a_cliff_is_named_with_its_cell() {
     let findings = findings(SweepOptions { ops: vec![WRITES], ..options() }, |index, workload| {
         law(workload, 8.0) * scatter(index, 1.0) * if cliff(workload) { 0.1 } else { 1.0 }
     });
-    let growth = verdict(&findings, "Speed never falls");
-    assert_eq!(growth.standing, Standing::Fails);
-    assert_eq!(growth.evidence.len(), 1);
-    assert!(
-        growth.evidence[0].starts_with("random writes of 64 KiB at depth 32 run at"),
-        "{}",
-        growth.evidence[0]
-    );
+    let growth = answer(&findings, "block_growth");
+    assert_eq!((growth.standing, growth.evidence.len()), (Standing::Info, 1));
+    assert!(growth.answer.contains("64 KiB random writes at QD32"), "{}", growth.answer);
+    assert!(growth.evidence[0].starts_with("64 KiB random writes at QD32: "), "{}", growth.evidence[0]);
     assert!(!findings.found_problem(), "a cliff is how the drive was built");
 }
 
@@ -85,22 +85,24 @@ fn a_cliff_is_named_with_its_cell() {
 fn a_dip_within_the_scatter_is_not_decided() {
     let findings =
         findings(options(), |index, workload| law(workload, 8.0).min(500e6) * scatter(index, 20.0));
-    assert_eq!(standing(&findings, "Speed never falls"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings, "block_growth"), Some(Standing::Unknown));
 }
 
 #[test]
 fn a_drive_that_serves_one_at_a_time_gains_nothing_from_depth() {
     let findings = findings(options(), |index, workload| law(workload, 1.0) * scatter(index, 0.5));
-    let gains = verdict(&findings, "Random reads of 4 KiB gain from a deeper queue.");
-    assert_eq!(gains.standing, Standing::Fails);
+    let gains = answer(&findings, "queue_depth_read");
+    assert_eq!(gains.standing, Standing::Info);
+    assert!(gains.answer.contains("gain nothing from a deeper queue"), "{}", gains.answer);
     assert_eq!(number(&findings.tables["depths"][0], "enough_depth"), 1.0);
 }
 
 #[test]
 fn a_drive_that_is_not_saturated_says_so() {
     let findings = findings(options(), |index, workload| law(workload, 256.0) * scatter(index, 0.5));
-    let gains = verdict(&findings, "up to depth 32");
-    assert!(gains.standing == Standing::Holds && gains.caveats[0].contains("deepest that was measured"));
+    let gains = answer(&findings, "queue_depth_read");
+    assert!(gains.standing == Standing::Info && gains.answer.contains("up to QD32"), "{}", gains.answer);
+    assert!(gains.caveats[0].contains("deepest"), "{gains:?}");
 }
 
 #[test]
@@ -121,17 +123,18 @@ fn orders_operations_and_data_are_compared() {
         };
         times * law(workload, 8.0) * scatter(index, 0.5)
     });
-    for (words, expected, ratio) in [
-        ("Random reads of 4 KiB are slower than sequential ones", Standing::Holds, 0.25),
-        ("Random writes of 4 KiB are slower than sequential ones", Standing::Fails, 1.0),
-        ("Sequential writes of 1 MiB are slower than reads", Standing::Holds, 0.5),
-        ("Random writes of 4 KiB are slower than reads", Standing::Fails, 2.0),
-        ("Writes of 1 MiB are faster with data that is zeros than incompressible", Standing::Holds, 4.0),
-        ("Reads of 1 MiB are faster with data that is zeros than incompressible", Standing::Fails, 1.0),
+    for (id, question, words, ratio) in [
+        ("random_vs_sequential", "Random vs sequential read", "4 KiB random reads run at 25%", 0.25),
+        ("random_vs_sequential", "Random vs sequential write", "4 KiB random writes are no slower", 1.0),
+        ("write_vs_read", "Sequential write vs read", "1 MiB sequential writes run at 50%", 0.5),
+        ("write_vs_read", "Random write vs read", "4 KiB random writes run 2.0", 2.0),
+        ("compressible_data", "Compressible data, write", "writes of zeros run 4.0", 4.0),
+        ("compressible_data", "Compressible data, read", "reads of zeros are no faster", 1.0),
     ] {
-        let verdict = verdict(&findings, words);
-        assert_eq!(verdict.standing, expected, "{words}");
-        assert!((verdict.estimate.as_ref().unwrap().value / ratio - 1.0).abs() < 0.02, "{words}");
+        let answer = answer_to(&findings, id, question);
+        assert_eq!(answer.standing, Standing::Info, "{question}");
+        assert!(answer.answer.contains(words), "{}", answer.answer);
+        assert!((answer.estimate.as_ref().unwrap().value / ratio - 1.0).abs() < 0.02, "{question}");
     }
     // Two comparisons of 15 cells with both data classes, one with each of two patterns, one of 60 with the harder data.
     assert_eq!(findings.tables["ratios"].len(), 2 * 2 * 15 + 2 * 2 * 15 + 60);
@@ -141,9 +144,11 @@ fn orders_operations_and_data_are_compared() {
 #[test]
 fn a_drive_that_changes_during_the_sweep_is_found_out() {
     let falling = |index: usize, workload: &Workload| law(workload, 8.0) * 0.99f64.powi(index as i32);
-    assert_eq!(standing(&findings(options(), falling), "stayed as fast"), Some(Standing::Fails));
+    let fallen = findings(options(), falling);
+    assert_eq!(standing(&fallen, "drift"), Some(Standing::Info));
+    assert!(answer(&fallen, "drift").answer.contains("changed by −"), "{:?}", answer(&fallen, "drift"));
     let noisy = |index: usize, workload: &Workload| law(workload, 8.0) * scatter(index, 40.0);
-    assert_eq!(standing(&findings(options(), noisy), "stayed as fast"), Some(Standing::Undecided));
+    assert_eq!(standing(&findings(options(), noisy), "drift"), Some(Standing::Unknown));
 }
 
 #[test]
@@ -163,9 +168,9 @@ fn a_queue_that_ran_dry_is_named() {
         evidence.segments.push(segment);
     }
     let findings = sweep.judge(&evidence);
-    let verdict = verdict(&findings, "The queue was as deep");
-    assert_eq!((verdict.standing, verdict.evidence.len()), (Standing::Fails, 1));
-    assert!(verdict.evidence[0].contains("random reads of 4 KiB at depth 32"), "{}", verdict.evidence[0]);
+    let queue = answer(&findings, "queue_fullness");
+    assert_eq!((queue.standing, queue.evidence.len()), (Standing::Unknown, 1));
+    assert!(queue.evidence[0].contains("4 KiB random reads at QD32"), "{}", queue.evidence[0]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::support::{Loop, Mounted, detach, disk_folder, keep_free_loops, run, r
 type Change = (&'static str, fn(&Path, &Path), &'static str);
 
 const OF_FILES: [Change; 12] = [
-    ("replaced by another", |path, other| fs::rename(other, path).unwrap(), "became something else"),
+    ("replaced by another", |path, other| fs::rename(other, path).unwrap(), "has changed since the check"),
     (
         "removed, and made anew with the same bytes",
         |path, _| {
@@ -20,17 +20,17 @@ const OF_FILES: [Change; 12] = [
             fs::remove_file(path).unwrap();
             fs::write(path, bytes).unwrap();
         },
-        "became something else",
+        "has changed since the check",
     ),
     (
         "cut shorter",
         |path, _| File::options().write(true).open(path).unwrap().set_len(4096).unwrap(),
-        "became something else",
+        "has changed since the check",
     ),
     (
         "made longer",
         |path, _| File::options().write(true).open(path).unwrap().set_len(1 << 20).unwrap(),
-        "became something else",
+        "has changed since the check",
     ),
     ("emptied", |path, _| File::options().write(true).open(path).unwrap().set_len(0).unwrap(), "it is empty"),
     (
@@ -63,14 +63,14 @@ const OF_FILES: [Change; 12] = [
             fs::rename(folder, folder.with_file_name("moved")).unwrap();
             symlink(other.parent().unwrap(), folder).unwrap();
         },
-        "became something else",
+        "has changed since the check",
     ),
     (
         "a partition table now",
         |path, _| {
             File::options().write(true).open(path).unwrap().write_all_at(&table(PARTITION), 0).unwrap();
         },
-        "became something else",
+        "has changed since the check",
     ),
     (
         "moved over itself by way of a copy",
@@ -78,7 +78,7 @@ const OF_FILES: [Change; 12] = [
             fs::copy(path, other).unwrap();
             fs::rename(other, path).unwrap();
         },
-        "became something else",
+        "has changed since the check",
     ),
     (
         "exchanged with another",
@@ -88,7 +88,7 @@ const OF_FILES: [Change; 12] = [
             fs::rename(other, path).unwrap();
             fs::rename(&third, other).unwrap();
         },
-        "became something else",
+        "has changed since the check",
     ),
 ];
 
@@ -139,19 +139,19 @@ type Attached = (&'static str, fn(&Path, &Path), bool, &'static str);
 /// Attached anew at the same node.
 fn other_file_behind(ledger: &mut Ledger) {
     let cases: [Attached; 4] = [
-        ("another file behind it", |_, _| {}, true, "became something else"),
-        ("the same file behind it, attached anew", |_, _| {}, false, "became something else"),
+        ("another file behind it", |_, _| {}, true, "has changed since the check"),
+        ("the same file behind it, attached anew", |_, _| {}, false, "has changed since the check"),
         (
             "another file of the same name behind it",
             |image, other| fs::rename(other, image).unwrap(),
             false,
-            "became something else",
+            "has changed since the check",
         ),
         (
             "a longer file behind it",
             |image, _| File::options().write(true).open(image).unwrap().set_len(16 << 20).unwrap(),
             false,
-            "became something else",
+            "has changed since the check",
         ),
     ];
     for (name, change, takes_other, word) in cases {
@@ -173,7 +173,7 @@ fn other_file_behind(ledger: &mut Ledger) {
     let (loss, agreement) = right(disk.path());
     let _free = keep_free_loops();
     detach(disk.name()).unwrap();
-    ledger.changed("disk, since: detached", &disk.image, &loss, &agreement, &["became something else"]);
+    ledger.changed("disk, since: detached", &disk.image, &loss, &agreement, &["has changed since the check"]);
     ledger.refused(
         "disk: nothing attached",
         &disk.image,
@@ -199,8 +199,8 @@ fn other_device_at_the_node(ledger: &mut Ledger) {
         run("mknod", &[name, "b", major, minor]).unwrap();
     };
     let cases: [(&str, &dyn Fn(), &str); 3] = [
-        ("another device at the node", &|| make(&other), "became something else"),
-        ("a link at the node", &|| symlink(other.path(), &node).unwrap(), "became something else"),
+        ("another device at the node", &|| make(&other), "has changed since the check"),
+        ("a link at the node", &|| symlink(other.path(), &node).unwrap(), "has changed since the check"),
         ("a file at the node", &|| drop(file(disk.folder.path(), "node", 8192)), "start again"),
     ];
     for (case, change, word) in cases {
@@ -226,7 +226,7 @@ fn taken_into_use(ledger: &mut Ledger) {
         &disk.image,
         &loss,
         &agreement,
-        &["became something else"],
+        &["has changed since the check"],
     );
     let (loss, agreement) = right(disk.path());
     {
@@ -251,7 +251,13 @@ fn other_partition(ledger: &mut Ledger) {
     disk.write(&table((PARTITION.0 * 2, PARTITION.1)), 0);
     disk.add_partition();
     let path = disk.partition();
-    ledger.changed("partition, since: moved", &disk.image, &loss, &agreement, &["became something else"]);
+    ledger.changed(
+        "partition, since: moved",
+        &disk.image,
+        &loss,
+        &agreement,
+        &["has changed since the check"],
+    );
     let (loss, agreement) = right(&path);
     disk.remove_partition();
     match likenew_real::consent::Consent::to_lose(&loss, &agreement) {

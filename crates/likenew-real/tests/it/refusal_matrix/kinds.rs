@@ -129,7 +129,7 @@ fn marked(ledger: &mut Ledger) {
     let by_other = typed("other", &[]);
     ledger.refused("file: by its second name", &path, &other, &by_other, &["hard links", "copy it"]);
     fs::remove_file(&other).unwrap();
-    for (flag, name) in [("i", "that can not be changed"), ("a", "that can only grow")] {
+    for (flag, name) in [("i", "that cannot be changed"), ("a", "that can only grow")] {
         if run("chattr", &[&format!("+{flag}"), path.to_str().unwrap()]).is_some() {
             ledger.refused(&format!("file: {name}"), &path, &path, &agreement, &["chattr"]);
             run("chattr", &[&format!("-{flag}"), path.to_str().unwrap()]).unwrap();
@@ -150,7 +150,7 @@ fn without_rights(ledger: &mut Ledger) {
     fs::set_permissions(&theirs, fs::Permissions::from_mode(0o600)).unwrap();
     fs::set_permissions(&readable, fs::Permissions::from_mode(0o644)).unwrap();
     for (case, path) in [
-        ("rights: a file that can not be read", &theirs),
+        ("rights: a file that cannot be read", &theirs),
         ("rights: a file that can only be read", &readable),
         ("rights: a file in a folder of somebody else's", &inside),
     ] {

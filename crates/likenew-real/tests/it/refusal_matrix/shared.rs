@@ -201,7 +201,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
             run("swapon", &[&name]).unwrap();
             lock_holder(s.over(SECOND), vec![Box::new(Swap(name)), Box::new(sibling)])
         },
-        &["serves as swap", "swapoff"],
+        &["used as swap", "swapoff"],
     ),
     (
         "a sibling is attached",
@@ -217,7 +217,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
             let program = Program::with_input(File::options().write(true).open(&s.disk.image).unwrap());
             lock_holder(s.over(SECOND), vec![Box::new(program)])
         },
-        &["sleep (process", "open for writing", "end that"],
+        &["sleep (process", "open for writing", "close that program"],
     ),
     (
         "a program writes to the partition of the same bytes",
@@ -225,7 +225,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
             let program = Program::with_input(File::options().write(true).open(s.part(2)).unwrap());
             lock_holder(s.over(SECOND), vec![Box::new(program)])
         },
-        &["sleep (process", "open for writing", "end that"],
+        &["sleep (process", "open for writing", "close that program"],
     ),
     (
         "a program writes to the disk",
@@ -233,7 +233,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
             let program = Program::with_input(File::options().write(true).open(s.disk.path()).unwrap());
             lock_holder(s.over(SECOND), vec![Box::new(program)])
         },
-        &["sleep (process", "open for writing", "end that"],
+        &["sleep (process", "open for writing", "close that program"],
     ),
     // As volume managers do of which /sys tells nothing.
     (
@@ -242,7 +242,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
             let exclusive = File::options().read(true).custom_flags(libc::O_EXCL).open(s.part(2)).unwrap();
             lock_holder(s.over(SECOND), vec![Box::new(exclusive)])
         },
-        &["holds", "exclusively", "end what uses it"],
+        &["holds", "exclusively", "close that program"],
     ),
     (
         "mounted where nobody else sees it",

@@ -77,7 +77,7 @@ fn each(
         file.write_all_at(mark, offset).unwrap();
         let asked = typed(&id, named);
         let case = format!("{what}: {name} at {at} ({}) not named", mark.escape_ascii());
-        ledger.refused(&case, image, path, &asked, &["it carries", name, "--destroy", "if it may go"]);
+        ledger.refused(&case, image, path, &asked, &["it carries", name, "--destroy", "to destroy that"]);
         file.write_all_at(&before, offset).unwrap();
     }
     drop(file);

@@ -74,7 +74,7 @@ pub fn of_files(ledger: &mut Ledger) {
         &program,
         &program,
         &typed("program", &[]),
-        &["runs", "end that"],
+        &["running program", "stop it first"],
     );
     running.kill().unwrap();
     running.wait().unwrap();
@@ -105,7 +105,7 @@ fn files_as_drives(ledger: &mut Ledger, folder: &tempfile::TempDir, path: &Path,
     run("mkswap", &[swap.to_str().unwrap()]).unwrap();
     if run("swapon", &[swap.to_str().unwrap()]).is_some() {
         let agreement = typed("swap", &["swap"]);
-        ledger.refused("file: swap", &swap, &swap, &agreement, &["serves as swap", "swapoff"]);
+        ledger.refused("file: swap", &swap, &swap, &agreement, &["used as swap", "swapoff"]);
         run("swapoff", &[swap.to_str().unwrap()]).unwrap();
     }
     right(path);
@@ -191,7 +191,7 @@ fn swap(ledger: &mut Ledger) {
     let disk = Disk::plain();
     run_when_free("mkswap", &["-f", disk.name()]).unwrap();
     let (_, agreement) = right(disk.path());
-    let words = ["serves as swap", "swapoff"];
+    let words = ["used as swap", "swapoff"];
     if run("swapon", &[disk.name()]).is_none() {
         return;
     }
@@ -235,7 +235,7 @@ fn open(ledger: &mut Ledger) {
     let ((_, of_disk), (_, of_part)) = (right(disk.path()), right(&partition));
     for (lock_holder, name) in [(disk.path(), "disk"), (&*partition, "partition")] {
         let _holder = Holder::of(File::options().read(true).write(true).open(lock_holder).unwrap());
-        let words = ["sleep (process", "open for writing", "end that first"];
+        let words = ["sleep (process", "open for writing", "close that program first"];
         for (path, agreement, asked) in
             [(disk.path(), &of_disk, "disk"), (&*partition, &of_part, "partition")]
         {
@@ -256,7 +256,7 @@ fn open(ledger: &mut Ledger) {
                 &disk.image,
                 path,
                 agreement,
-                &["holds it exclusively", "end what uses it"],
+                &["holds it exclusively", "close that program"],
             );
         }
     }
@@ -287,7 +287,7 @@ fn system(ledger: &mut Ledger) {
     let Some(source) = source else { return eprintln!("SKIPPED: the root file system is on no device") };
     let path = fs::canonicalize(&source).unwrap();
     let agreement = typed("anything", &[]);
-    let words = ["the system runs from", "Start from another drive"];
+    let words = ["the system runs from", "Boot from another drive"];
     ledger.refused("system: its device", Path::new("/"), &path, &agreement, &words);
     let folder = tempfile::tempdir().unwrap();
     let (link, node) = (folder.path().join("link"), folder.path().join("node"));

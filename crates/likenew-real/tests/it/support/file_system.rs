@@ -21,7 +21,7 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// None where it can not be made or mounted, which is said.
+    /// None where it cannot be made or mounted, which is said.
     pub fn make(mkfs: &[&str], mib: u64) -> Option<Self> {
         let place = disk_folder();
         let image = place.path().join("image");

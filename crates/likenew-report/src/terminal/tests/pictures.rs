@@ -1,6 +1,6 @@
 //! Pictures as people see them.
 
-use likenew_core::verdict::Axis;
+use likenew_core::findings::Axis;
 
 use super::*;
 
@@ -92,10 +92,10 @@ fn of_two_heat_maps_the_first_is_shown_and_what_became_of_it() {
 
     Each size and depth · used ÷ new ───────────────────────────────────────────────
     rows: queue depth · columns: block size · cells: used ÷ new
-           512 B     4 KiB    64 KiB
-    1   ·  1.00×  ▼▼ 0.40×  ▼▼ 0.40×
-    32  ·  1.00×  ▼▼ 0.40×         –
-    ▼▼ below 0.50×   ▼  below 0.90×   ·  below 1.10×   ▲  below 2.00×
+            512 B      4 KiB     64 KiB
+    1   ·   1.00×  ▼▼ 0.400×  ▼▼ 0.400×
+    32  ·   1.00×  ▼▼ 0.400×          –
+    ▼▼ below 0.500×   ▼  below 0.900×   ·  below 1.10×   ▲  below 2.00×
     ▲▲ 2.00× or more
     ");
 }
@@ -170,7 +170,7 @@ fn thousands_of_points_show_where_they_crowd() {
 }
 
 #[test]
-fn lines_that_only_colour_tells_apart_are_few_without_it() {
+fn lines_that_only_color_tells_apart_are_few_without_it() {
     let mut series = knee(1.0);
     series.lines =
         (0..7).map(|index| Line { name: format!("line {index}"), ..series.lines[0].clone() }).collect();
@@ -183,7 +183,8 @@ fn lines_that_only_colour_tells_apart_are_few_without_it() {
 fn bars_have_their_names_and_numbers() {
     let mut document = fixtures::bench("sim:x25m", 1.0);
     document.tables.clear();
-    document.verdicts.clear();
+    document.answers.clear();
+    document.overview.table = None;
     let text = shown(vec![document], 60);
     let (_, bars) = text.split_once("Speed of each test").unwrap();
     insta::assert_snapshot!(bars, @r"
@@ -215,7 +216,7 @@ proptest! {
         categories in 0usize..4,
         unit in prop_oneof!["ns", "bytes", "bytes/s", "", "points"],
         width in 0usize..250,
-        colour: bool,
+        color: bool,
     ) {
         let mut document = fixtures::empty("nop");
         let mut series = knee(1.0);
@@ -229,7 +230,7 @@ proptest! {
             Line::new("two", points.iter().rev().map(|(x, y)| [*x, *y]).collect()),
         ];
         document.series.insert("any".into(), series);
-        let text = show(&label_all(vec![document]), &Terminal { width, colour });
+        let text = show(&label_all(vec![document]), &Terminal { width, color, view: View::Details, ..Terminal::default() });
         prop_assert!(text.contains("Speed over time"));
     }
 }

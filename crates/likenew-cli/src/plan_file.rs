@@ -1,0 +1,160 @@
+//! Plans as files, with errors that name the file, the line and the key.
+
+use std::path::Path;
+
+use likenew_core::input;
+use likenew_core::plan::Plan;
+use likenew_procedures::all::from_plan;
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+use crate::exit::Failure;
+use crate::wording;
+
+/// Reads a plan whose procedure accepts its options.
+///
+/// # Errors
+/// The file cannot be read, is not a plan, or its procedure refuses an option.
+pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
+    let name = &*path.to_string_lossy();
+    let text = input::read_text(path, input::PLAN)
+        .map_err(|error| Failure::unreadable(&format!("the plan {name}"), error))?;
+    let plan: Plan = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| line_of(&text, span.start));
+        Failure::Usage(wording::plan_error(name, line, None, error.message()))
+    })?;
+    if plan.procedure != REPLAY {
+        let refused = from_plan(&plan).err();
+        refused.map_or(Ok(()), |reason| Err(Failure::Usage(refusal(name, &text, &plan, &reason))))?;
+    }
+    Ok(plan)
+}
+
+/// Its options are complete only after its trace was read.
+const REPLAY: &str = "replay";
+
+/// A procedure knows a plan's values and not its text, so the key is the one without which the refusal is another.
+fn refusal(file: &str, text: &str, plan: &Plan, reason: &str) -> String {
+    let culprit = culprit(&plan.options, &mut |options| {
+        let changed = Plan { options, ..plan.clone() };
+        from_plan(&changed).err().is_none_or(|other| other != reason)
+    });
+    let path = match culprit {
+        Some(keys) => [vec![Key::Name("options".into())], keys].concat(),
+        None => vec![Key::Name("procedure".into())],
+    };
+    let line = DeTable::parse(text).ok().and_then(|table| offset_of(table.get_ref(), &path));
+    let key = (path.len() > 1).then(|| spelled(&path));
+    wording::plan_error(file, line.map(|offset| line_of(text, offset)), key.as_deref(), reason)
+}
+
+/// A step on the way to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Key {
+    Name(String),
+    Index(usize),
+}
+
+/// The way to the innermost value whose absence makes a difference.
+fn culprit(options: &Table, differs_without: &mut dyn FnMut(Table) -> bool) -> Option<Vec<Key>> {
+    for key in options.keys() {
+        let mut without = options.clone();
+        let value = without.remove(key)?;
+        if !differs_without(without) {
+            continue;
+        }
+        let mut path = vec![Key::Name(key.clone())];
+        let inner = inner_culprit(&value, &mut |value| {
+            let mut changed = options.clone();
+            changed.insert(key.clone(), value);
+            differs_without(changed)
+        });
+        path.extend(inner.unwrap_or_default());
+        return Some(path);
+    }
+    None
+}
+
+fn inner_culprit(value: &Value, differs_with: &mut dyn FnMut(Value) -> bool) -> Option<Vec<Key>> {
+    match value {
+        Value::Table(table) => culprit(table, &mut |table| differs_with(Value::Table(table))),
+        Value::Array(list) => (0..list.len()).find_map(|index| {
+            let mut without = list.clone();
+            let one = without.remove(index);
+            if without.is_empty() || !differs_with(Value::Array(without)) {
+                return None;
+            }
+            let inner = inner_culprit(&one, &mut |value| {
+                let mut changed = list.clone();
+                changed[index] = value;
+                differs_with(Value::Array(changed))
+            });
+            Some([vec![Key::Index(index)], inner.unwrap_or_default()].concat())
+        }),
+        _ => None,
+    }
+}
+
+/// Where in the text the last of these keys stands, or the innermost that can be found.
+fn offset_of(table: &DeTable<'_>, path: &[Key]) -> Option<usize> {
+    let (first, rest) = path.split_first()?;
+    let Key::Name(name) = first else { return None };
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref().as_ref() == name.as_str())?;
+    offset_in(value, rest).or(Some(key.span().start))
+}
+
+fn offset_in(value: &Spanned<DeValue<'_>>, path: &[Key]) -> Option<usize> {
+    match (value.get_ref(), path.first()?) {
+        (DeValue::Table(table), Key::Name(_)) => offset_of(table, path),
+        (DeValue::Array(list), Key::Index(index)) => {
+            let one = list.get(*index)?;
+            offset_in(one, &path[1..]).or(Some(one.span().start))
+        }
+        _ => None,
+    }
+}
+
+fn spelled(path: &[Key]) -> String {
+    path.iter().fold(String::new(), |text, key| match key {
+        Key::Name(name) if text.is_empty() => name.clone(),
+        Key::Name(name) => format!("{text}.{name}"),
+        Key::Index(index) => format!("{text}[{index}]"),
+    })
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan.toml");
+        std::fs::write(&path, text).unwrap();
+        let message = read_plan(&path).unwrap_err().message();
+        message.replace(&path.display().to_string(), "plan.toml")
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_by_line_and_key() {
+        let text =
+            "procedure = \"bench\"\ntarget = \"sim:tiny-flash\"\n\n[options]\npasses = 1\ntime = { a = 1 }\n";
+        let message = error(text);
+        assert!(message.contains("the plan plan.toml, line 6, options.time: "), "{message}");
+        let nested = "procedure = \"run\"\n\n[[options.workload]]\nname = \"reads\"\nuntil = { bytes = \"1MiB\" }\n\
+                      [[options.workload.streams]]\npattern = { kind = 1 }\n";
+        let message = error(nested);
+        assert!(message.contains("plan.toml, line "), "{message}");
+        assert!(message.lines().count() == 1, "{message}");
+    }
+
+    #[test]
+    fn what_is_no_plan_is_named_by_line() {
+        assert!(error("procedure = \"bench\"\nseed = -1\n").contains("plan.toml, line 2: "));
+        assert!(error("procedure = \"bench\"\nwhat\n").contains("plan.toml, line 2: "));
+        assert!(error("procedure = \"nonsense\"\n").contains("plan.toml, line 1: "));
+    }
+}

@@ -1,0 +1,783 @@
+//! Every sentence that the command line says itself: announcements, questions, refusals and errors.
+//!
+//! An error says what happened, to what, and what to do, in one to three lines. Procedures and rooms word their own.
+
+pub(crate) mod help;
+pub(crate) mod refresh;
+pub(crate) mod serve;
+
+use std::fmt::Display;
+use std::path::Path;
+
+use likenew_core::quantity::{Number, Rate, Size};
+use likenew_core::units::Nanos;
+
+/// The name that errors begin with.
+const NAME: &str = "likenew";
+
+// ---- errors in general ----
+
+pub(crate) fn error(text: impl Display) -> String {
+    format!("{NAME}: {text}")
+}
+
+pub(crate) fn refusal(text: impl Display) -> String {
+    format!("{NAME}: refused for safety: {text}")
+}
+
+pub(crate) fn could_not_read(what: impl Display, error: impl Display) -> String {
+    format!("could not read {what}: {error}")
+}
+
+pub(crate) fn could_not_read_check_spelling(what: impl Display, error: impl Display) -> String {
+    format!("could not read {what}: {error}; check the spelling")
+}
+
+pub(crate) fn could_not_write(path: &Path) -> String {
+    format!("could not write {}", path.display())
+}
+
+pub(crate) fn not_a_path(text: impl Display, error: impl Display) -> String {
+    format!("\"{text}\" is not a path: {error}")
+}
+
+pub(crate) fn unremoved_files(path: &Path, reason: impl Display) -> String {
+    format!(
+        "{} could not be removed: {reason}. It holds only temporary files of likenew: delete it, or run likenew there again.",
+        path.display()
+    )
+}
+
+// ---- what was typed ----
+
+/// For an unknown name of a short list; the nearest one is offered where one is near.
+pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
+    let all = known.join(", ");
+    match nearest(typed, known.iter().copied()) {
+        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? Known: {all}"),
+        None => format!("unknown {what} \"{typed}\". Known: {all}"),
+    }
+}
+
+/// The known name most like what was typed, if one is similar enough.
+pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// Jaro-Winkler similarity from which on a name is worth suggesting; clap uses the same for options.
+    const SIMILARITY_LEAST: f64 = 0.7;
+    known
+        .map(|name| (strsim::jaro_winkler(typed, name), name))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_LEAST)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+pub(crate) fn number_outside(least: f64, most: f64) -> String {
+    format!("it takes a number from {least} to {most}")
+}
+
+pub(crate) fn not_a_whole_number(text: &str) -> String {
+    format!("\"{text}\" is not a whole number; write 1, or 1..256 for every doubling")
+}
+
+pub(crate) fn in_range(range: &str, reason: impl Display) -> String {
+    format!("the range \"{range}\": {reason}")
+}
+
+pub(crate) fn range_backwards(range: &str) -> String {
+    format!("the range \"{range}\" ends before it begins")
+}
+
+pub(crate) fn not_read_or_write(text: &str) -> String {
+    format!("\"{text}\" is neither read nor write")
+}
+
+pub(crate) fn unknown_engine(engine: &str) -> String {
+    format!("the run began with --engine {engine}, which this version does not know; give another --engine")
+}
+
+pub(crate) const TWO_REPORTS_TO_STDOUT: &str =
+    "--json - and --html - would both write to standard output: give one of them a file";
+
+pub(crate) const BAD_ADDRESS: &str = "it takes a port such as 10809, or ADDRESS:PORT such as 127.0.0.1:10809";
+
+pub(crate) const QUOTE_TARGETS: &str = "  tip: quote simulated drives with settings; shells expand ? and &: likenew check 'sim:tiny-flash?state=used'";
+
+pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan and --export take one target";
+
+pub(crate) const UPGRADE_TAKES_ONE_TARGET: &str = "--upgrade takes one target: the drive to be replaced";
+
+pub(crate) fn values_for_patterns(flag: &str, values: usize, patterns: usize) -> String {
+    format!("--{flag} has {values} values for {patterns} patterns: give one for all, or one for each")
+}
+
+pub(crate) fn option_outside(flag: &str, value: impl Display, range: &str) -> String {
+    format!("--{flag} {value} is outside of {range}")
+}
+
+pub(crate) fn zero_block() -> String {
+    "--block 0: an I/O moves at least one sector".into()
+}
+
+// ---- plans ----
+
+pub(crate) fn plan_error(file: impl Display, line: Option<usize>, key: Option<&str>, reason: &str) -> String {
+    let line = line.map_or(String::new(), |line| format!(", line {line}"));
+    let key = key.map_or(String::new(), |key| format!(", {key}"));
+    format!("the plan {file}{line}{key}: {reason}")
+}
+
+pub(crate) fn plan_without_target(file: impl Display) -> String {
+    format!("the plan {file} names no target: give one, likenew run {file} TARGET")
+}
+
+pub(crate) fn plan_too_long(moved: u64, written: u64, time: Nanos, workloads: usize, ends: bool) -> String {
+    let end = if ends { "" } else { " and no end in sight" };
+    format!(
+        "this plan would take {} at 500 MB/s: {} moved, {} of it written, {} workloads{end}. \
+         Give less time, fewer bytes or fewer passes",
+        days(time),
+        Size(moved),
+        Size(written),
+        Number(workloads as f64)
+    )
+}
+
+fn days(time: Nanos) -> String {
+    /// Shorter times read better in hours.
+    const DAYS_LEAST: f64 = 3.0;
+    let days = time.as_secs_f64() / 86_400.0;
+    if days < DAYS_LEAST { time.to_string() } else { format!("{days:.0} days") }
+}
+
+pub(crate) fn replay_options(error: &str) -> String {
+    format!("the options of replay: {error}")
+}
+
+// ---- targets ----
+
+pub(crate) fn consent_for_simulated(target: &str) -> String {
+    format!("--consent is for block devices and existing files; {target} is neither. Leave it out")
+}
+
+pub(crate) fn consent_for_folder(path: &Path) -> String {
+    format!(
+        "--consent is for block devices and existing files; {} is a folder, where only temporary files are written. Leave it out",
+        path.display()
+    )
+}
+
+pub(crate) fn file_instead_of_folder(path: &Path) -> String {
+    format!("{} is a file; give the folder it is in, or a block device", path.display())
+}
+
+pub(crate) fn discard_unused(bytes: u64, disk: &Path, model: Option<&str>) -> String {
+    format!(
+        "This discards {} of {} ({}) outside of all partitions. No partition is touched; data kept outside of partitions is lost.",
+        Size(bytes),
+        disk.display(),
+        model.unwrap_or("model unknown")
+    )
+}
+
+pub(crate) fn rewrite_in_place(path: &Path, model: Option<&str>) -> String {
+    format!(
+        "This rewrites existing data of {} ({}) in place where it is slow to read. Nothing is lost.",
+        path.display(),
+        model.unwrap_or("model unknown")
+    )
+}
+
+pub(crate) fn type_id_to_go_on(what: &str, id_kind: &str) -> String {
+    format!("{what}\nTo go on, type its {id_kind}:")
+}
+
+pub(crate) fn consent_needed(what: &str, id: &str, id_kind: &str) -> String {
+    format!("{what} Nothing was changed; to do it, add --consent \"{id}\" (its {id_kind})")
+}
+
+pub(crate) fn type_id_to_overwrite(loss: impl Display, id_kind: &str) -> String {
+    format!("{loss}\nTo overwrite it, type its {id_kind}:")
+}
+
+pub(crate) fn type_what_to_destroy(carries: &[&str]) -> String {
+    format!("It carries {}. Type the names of what may be destroyed:", carries.join(", "))
+}
+
+pub(crate) fn consent_option(id: &str, id_kind: &str, carries: &[&str]) -> String {
+    let destroy =
+        if carries.is_empty() { String::new() } else { format!(" --destroy {}", carries.join(",")) };
+    format!("To overwrite it and lose everything on it, add --consent \"{id}\"{destroy} (its {id_kind})")
+}
+
+pub(crate) fn cannot_be_overwritten(reason: impl Display) -> String {
+    format!("It cannot be overwritten with consent either: {reason}")
+}
+
+pub(crate) fn would_destroy(path: &Path, what: &str, instead: &str, consent: &str) -> String {
+    format!(
+        "{} is {what}; writing would destroy its data, so nothing was changed.\n\
+         Read only: likenew surface, or --op read. Safe to write: {instead}.\n{consent}",
+        path.display()
+    )
+}
+
+pub(crate) const EXISTING_FILE: (&str, &str) = ("an existing file", "give the folder it is in");
+pub(crate) const BLOCK_DEVICE: (&str, &str) = ("a block device", "give a folder on it");
+
+pub(crate) fn with_reads_only_hint(refusal: &str) -> String {
+    format!("{refusal}\nTo replay only the reads of the trace, add --reads-only")
+}
+
+pub(crate) fn leftover(files: u64, bytes: u64, path: &Path) -> String {
+    format!(
+        "An earlier run has left {} temporary files ({}) in {}.",
+        Number(files as f64),
+        Size(bytes),
+        path.display()
+    )
+}
+
+pub(crate) fn remove_leftover(what: &str) -> String {
+    format!("{what} Remove them?")
+}
+
+pub(crate) fn leftover_kept(what: &str) -> String {
+    format!("{what} Nothing was changed")
+}
+
+pub(crate) fn leftover_removed(what: &str, files: u64) -> String {
+    format!("{what} Removed {}.", Number(files as f64))
+}
+
+pub(crate) fn leftover_foreign(path: &Path, names: &[String]) -> String {
+    format!(
+        "{} holds files that are not from likenew ({}); they were kept. Move them away and try again",
+        path.display(),
+        names.join(", ")
+    )
+}
+
+pub(crate) fn not_a_folder_for_discard_unused(path: impl Display) -> String {
+    format!(
+        "{path} is not a folder; nothing was changed. Give a folder on one of its partitions: that shows whether writes improve"
+    )
+}
+
+pub(crate) fn not_a_folder_for_recondition(path: impl Display) -> String {
+    format!(
+        "{path} is not a folder; nothing was changed. Give the folder where its file system is mounted, which keeps every file.\n\
+         For a whole drive name the step: --step refresh loses nothing; discard, overwrite-all and format ERASE EVERYTHING"
+    )
+}
+
+pub(crate) fn waiting_for_run(holder: impl Display) -> String {
+    format!("Waiting for another run of likenew on {holder} to end.")
+}
+
+// ---- announcements ----
+
+pub(crate) const READS_ONLY: &str = "Reads only: this target may not be written.";
+
+pub(crate) fn will_write(bytes: u64, is_bounded: bool, is_folder: bool, time: Nanos) -> String {
+    let time = about(time);
+    let place = if is_folder { " in temporary files, always deleted" } else { "" };
+    match (bytes, is_bounded) {
+        (0, _) => format!("Writes nothing; takes {time}."),
+        (bytes, true) => format!("Will write up to {} in {time}{place}.", Size(bytes)),
+        (bytes, false) => format!("Will write about {} in {time}{place}.", Size(bytes)),
+    }
+}
+
+pub(crate) fn will_rewrite(bytes: u64, time: Nanos) -> String {
+    format!(
+        "Will also rewrite up to {} of your files in place where they are slow, in {}.",
+        Size(bytes),
+        about(time)
+    )
+}
+
+/// A time as rough as an estimate is.
+pub(crate) fn about(time: Nanos) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..1.0 => "less than a second".to_owned(),
+        ..90.0 => format!("about {seconds:.0} s"),
+        ..5_400.0 => format!("about {:.0} min", seconds / 60.0),
+        ..172_800.0 => format!("about {:.0} h", seconds / 3_600.0),
+        _ => format!("about {:.0} days", seconds / 86_400.0),
+    }
+}
+
+pub(crate) fn writes_wear_flash(bytes: u64, is_bounded: bool) -> String {
+    let bound = if is_bounded { "up to" } else { "about" };
+    format!("This writes {bound} {} to the drive, which wears flash.", Size(bytes))
+}
+
+pub(crate) fn writes_and_rewrites_wear_flash(bytes: u64, rewritten: u64) -> String {
+    format!(
+        "This writes up to {} and rewrites up to {} of your files in place where they are slow; both wear flash.",
+        Size(bytes),
+        Size(rewritten)
+    )
+}
+
+pub(crate) fn aging_wears_flash(
+    bytes: u64,
+    path: &str,
+    times: f64,
+    capacity: u64,
+    used: Option<f64>,
+) -> String {
+    let endurance = match used {
+        Some(percent) => format!("{percent:.0}% of its rated endurance is used so far."),
+        None => "How much of its endurance that takes is unknown.".to_owned(),
+    };
+    format!(
+        "This writes up to {} in temporary files in {path}, {}× the {} they occupy. That wears flash and cannot be undone. {endurance}",
+        Size(bytes),
+        Number(times),
+        Size(capacity)
+    )
+}
+
+pub(crate) fn confirm(what: &str) -> String {
+    format!("{what} Go on?")
+}
+
+pub(crate) fn not_confirmed(what: &str) -> String {
+    format!("{what} Nothing was written; add --yes to agree, or measure less")
+}
+
+pub(crate) fn long_pauses(pauses: Nanos) -> String {
+    format!("The trace has pauses of {pauses} in all; --idle-max 10s shortens each of them to 10 s.")
+}
+
+pub(crate) fn formats_itself(plan: impl Display) -> String {
+    format!("The drive formats itself: {plan}. This cannot be interrupted.")
+}
+
+pub(crate) const FORMAT_CHANGED: &str = "its size or format has changed: check the drive before you use it";
+
+// ---- how a run ends ----
+
+pub(crate) const STOPPING: &str = "Stopping; what was measured is kept. Press Ctrl-C again to leave at once.";
+pub(crate) const STOPPED_EARLY: &str =
+    "Stopped before the end; the report covers what was measured until then.";
+pub(crate) const STOPPED_BEFORE_MEASURING: &str = "Stopped before anything was measured.";
+pub(crate) const STOPPED_RESTORING: &str = "Stopped; what was measured before is still kept.";
+
+pub(crate) fn run_kept(path: &Path) -> String {
+    format!("Run folder: {}", path.display())
+}
+
+pub(crate) fn resume_hint(path: &Path) -> String {
+    format!("To continue it: likenew resume {}", quote(&path.display().to_string()))
+}
+
+pub(crate) fn io_failed(op: impl Display, offset: u64, error: impl Display) -> String {
+    format!("a {op} at offset {offset} failed and ended the run: {error}")
+}
+
+pub(crate) const DISK_FULL: &str = "Other programs used up the reserve, so the file system is full. All temporary files are deleted.\n\
+     Free some space and continue with likenew resume, or measure less.";
+
+pub(crate) fn ended_early(error: impl Display) -> String {
+    format!("the run ended early: {error}")
+}
+
+pub(crate) const HUNG: &str =
+    "The drive does not answer; this program ends when the drive answers or is unplugged.";
+
+pub(crate) fn interrupted_parts(breaks: usize) -> String {
+    let times = if breaks == 1 { "once".to_owned() } else { format!("{breaks} times") };
+    format!("The run was interrupted and resumed {times}; the drive was idle or in use in between.")
+}
+
+pub(crate) fn run_is_complete(path: impl Display) -> String {
+    format!("{path} is complete, so there is nothing to resume; likenew judge {path} evaluates it again")
+}
+
+pub(crate) fn watch_log_has_no_end(path: impl Display) -> String {
+    format!("{path} is a log of likenew watch, which cannot be resumed: likenew report {path} shows it")
+}
+
+pub(crate) const RUN_WITHOUT_DRIVE: &str = "the run does not say which drive it measured: start a new run";
+
+pub(crate) fn drive_with_model(name: &str, model: Option<&str>, bytes: u64, block: u32) -> String {
+    format!("{name} ({}, {bytes} bytes in blocks of {block})", model.unwrap_or("model unknown"))
+}
+
+pub(crate) fn another_drive(then: &str, now: &str) -> String {
+    format!("the run measured {then}, and this is {now}: start a new run")
+}
+
+pub(crate) fn going_on(workloads: usize, probes: usize) -> String {
+    let probes = if probes == 0 { String::new() } else { format!(" and {probes} probes") };
+    format!("Going on after {workloads} workloads{probes}; first restoring the drive to that state.")
+}
+
+// ---- reports and kept runs ----
+
+pub(crate) fn page_written(path: &Path) -> String {
+    format!("Page: {}\n", path.display())
+}
+
+pub(crate) const JSON_FAILED: &str = "could not write the report as JSON";
+pub(crate) const PAGE_FAILED: &str = "could not write the report as a page";
+pub(crate) const PRINT_FAILED: &str = "could not print";
+
+pub(crate) fn no_runs(root: &Path) -> String {
+    format!("no runs are kept in {} yet; likenew check TARGET makes one", root.display())
+}
+
+pub(crate) fn never_judged(path: impl Display) -> String {
+    format!("the run in {path} was killed before it was evaluated: likenew judge {path}")
+}
+
+pub(crate) fn not_a_finished_check(path: &Path) -> String {
+    format!("--baseline {}: not a finished check; give the folder of one, or none", path.display())
+}
+
+/// A command with an option that shows everything.
+pub(crate) fn with_details(command: &str) -> String {
+    format!("{command} --details")
+}
+
+/// A word as a shell takes it: quoted where it holds anything special.
+pub(crate) fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+// ---- sizes that do not fit ----
+
+pub(crate) fn too_small_for(what: &str, bytes: u64, least: u64) -> String {
+    format!("{} is too little for {what}: at least {} is needed", Size(bytes), Size(least))
+}
+
+pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) -> String {
+    format!(
+        "{target} holds {}, too little to check (at least {}): give the folder or drive it is on",
+        Size(bytes),
+        Size(least)
+    )
+}
+
+pub(crate) fn span_does_not_fit(bytes: u64, least: u64) -> String {
+    format!(
+        "the target has {}, and a measurement needs at least {}: give a smaller --block, or a larger target",
+        Size(bytes),
+        Size(least)
+    )
+}
+
+pub(crate) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) -> String {
+    format!(
+        "{} is too little for {steps} steps: at least {} is needed; give fewer --steps or a smaller --block",
+        Size(bytes),
+        Size(least)
+    )
+}
+
+pub(crate) fn area_does_not_fit(area: u64, span: u64) -> String {
+    format!(
+        "the area has {}, and a --span of {} does not fit: give a smaller --span, or a larger target",
+        Size(area),
+        Size(span)
+    )
+}
+
+pub(crate) fn points_do_not_fit(points: u32, block: u64, span: u64) -> String {
+    format!(
+        "{points} points of {} each do not fit into {}: give fewer --points or a smaller --block",
+        Size(block),
+        Size(span)
+    )
+}
+
+pub(crate) fn files_do_not_fit(bytes: u64) -> String {
+    format!(
+        "{} cannot hold that: give a smaller --file-size, --from or --block, or fewer --files",
+        Size(bytes)
+    )
+}
+
+pub(crate) fn too_many_files(files: u64) -> String {
+    format!("{} files are too many: give a larger --file-size", Number(files as f64))
+}
+
+pub(crate) const FROM_ON_REAL: &str =
+    "--from is for simulated drives: in a folder the file system decides where files go";
+
+pub(crate) fn file_of_blocks(span: u64, block: u64) -> String {
+    format!(
+        "{} is too little for a file of {} blocks: give a smaller --file-size or --block",
+        Size(span),
+        Size(block)
+    )
+}
+
+pub(crate) const READ_ONLY_NEEDS_A_DEVICE: &str =
+    "--read-only needs a device: temporary files in a folder are deleted, and a simulated drive starts anew";
+
+pub(crate) const FILE_SIZE_NEEDS_A_FOLDER: &str = "--file-size is for folders; this target has no files";
+
+pub(crate) fn quick_needs_space(span: u64) -> String {
+    format!(
+        "--quick: {} is too little, or a folder, where the file system decides what goes where; leave it out",
+        Size(span)
+    )
+}
+
+pub(crate) fn trim_does_not_fit(bytes: u64, least: u64) -> String {
+    format!("{} is too little: twice --size and {} more is needed, or --no-worth", Size(bytes), Size(least))
+}
+
+pub(crate) fn only_for_snia(flag: &str) -> String {
+    format!("{flag} is for the tests of SNIA's specification (--test snia-…)")
+}
+
+pub(crate) fn only_for_loop(flag: &str) -> String {
+    format!("{flag} is for --test loop; SNIA's specification fixes it for its tests")
+}
+
+// ---- files, traces, applications ----
+
+pub(crate) const NO_DRIVES: &str =
+    "no drive is visible here: give a folder, or run likenew outside of this container";
+
+pub(crate) fn unreadable_file(path: &Path, reason: impl Display) -> String {
+    format!("Could not read {}: {reason}.", path.display())
+}
+
+pub(crate) fn more_unreadable(count: u64) -> String {
+    format!("{} more could not be read.", Number(count as f64))
+}
+
+pub(crate) const NO_FILES: &str = "these folders hold no data: give a folder with files";
+
+pub(crate) fn scan_progress(files: u64, bytes: u64, sampled: Option<(u64, u64)>) -> String {
+    let files = format!("{} files, {}", Number(files as f64), Size(bytes));
+    match sampled {
+        Some((sampled, all)) => format!("{files}; read {} of {}", Size(sampled), Size(all)),
+        None => files,
+    }
+}
+
+pub(crate) fn trace_progress(ios: u64) -> String {
+    format!("{} I/Os read", Number(ios as f64))
+}
+
+pub(crate) fn trace_changed(trace: &str, digest: &str, expected: &str) -> String {
+    format!(
+        "{trace} is not the trace this run began with (its digest is {digest}, it was {expected}): restore it, or start a new run"
+    )
+}
+
+pub(crate) fn trace_unreadable(path: &Path, error: impl Display) -> String {
+    format!(
+        "the trace {} cannot be read: {error}; relative paths start in the current folder",
+        path.display()
+    )
+}
+
+pub(crate) const TRACE_FROM_STDIN: &str =
+    "a trace is read more than once, so it must be a file: likenew import trace - --to FILE.csv makes one";
+
+pub(crate) const STOP_REQUESTED: &str = "interrupted";
+
+pub(crate) fn trace_note(trace: &str, note: &str) -> String {
+    format!("{trace}: {note}.")
+}
+
+pub(crate) fn trace_without_ios(trace: &str) -> String {
+    format!("{trace} holds no I/Os that take time, so no drive can be faster")
+}
+
+pub(crate) const APPS_NEED_SPACE: &str =
+    "--app plays applications in free space, and there is too little to write: give --bytes 160MiB or more";
+
+pub(crate) fn candidate(name: &str, reason: impl Display) -> String {
+    format!("--upgrade {name}: {reason}")
+}
+
+pub(crate) const CANDIDATE_WITH_SETTINGS: &str =
+    "a candidate is new and as full as this drive would make it; leave out what follows the ?";
+
+pub(crate) const CANDIDATE_TWICE: &str = "named twice";
+
+pub(crate) fn candidate_too_small(capacity: u64, held: u64) -> String {
+    format!("it has {}, and the drive to replace holds {}; take a larger one", Size(capacity), Size(held))
+}
+
+pub(crate) fn no_such_page(topic: &str, near: Option<&str>) -> String {
+    match near {
+        Some(near) => {
+            format!("no page about \"{topic}\"; did you mean \"{near}\"? likenew help lists all pages")
+        }
+        None => format!("no page about \"{topic}\"; likenew help lists all pages"),
+    }
+}
+
+// ---- fio ----
+
+pub(crate) fn not_imported(name: &str, reason: impl Display) -> String {
+    format!("{name} was not imported: {reason}")
+}
+
+pub(crate) const BAD_TIMESTAMP: &str = "its timestamp is not a date";
+
+pub(crate) fn fio_ran_no(workload: &str) -> String {
+    format!("fio ran no \"{workload}\", which the plan asks for next")
+}
+
+pub(crate) fn fio_without_plan(missing: &str) -> String {
+    format!("{missing}: export the plan with --export fio, or import without --plan")
+}
+
+pub(crate) fn fio_ran_more(names: &[String]) -> String {
+    format!("The plan does not ask for {}, so they are left out.", names.join(", "))
+}
+
+pub(crate) fn fio_title(procedure: &str, version: &str) -> String {
+    format!("{procedure} by likenew {version}, as fio jobs")
+}
+
+pub(crate) fn fio_cost(moved: u64, written: u64, time: Nanos) -> String {
+    format!("On a drive with 500 MB/s it moves {}, {} of it written, in {time}.", Size(moved), Size(written))
+}
+
+pub(crate) const FIO_LONGEST_COURSE: &str =
+    "Where the plan decides by what it measures, this is the longest course it can take.";
+pub(crate) const FIO_ONE_FILE: &str = "The plan's files are parts of one file here.";
+pub(crate) const FIO_LEAVES_FILE: &str = "fio leaves its file behind: delete it yourself.";
+pub(crate) const FIO_PLAN: &str = "The plan:";
+
+// ---- traces ----
+
+pub(crate) const TRACE_EMPTY: &str = "the trace holds no I/O";
+
+pub(crate) fn unknown_trace_ending(path: &Path) -> String {
+    format!(
+        "{}: unknown ending; use .csv or .csv.zst for likenew, .iolog for fio, .v2.iolog for fio before 3.31",
+        path.display()
+    )
+}
+
+pub(crate) fn file_exists(file: impl Display) -> String {
+    format!("{file} exists, and nothing is overwritten: give the name of a new file")
+}
+
+// ---- watch ----
+
+pub(crate) const WATCH_TIMES: &str =
+    "--interval takes 10ms or more, as the kernel counts in milliseconds, and --time more than 0";
+
+pub(crate) fn cannot_be_watched(drive: &str) -> String {
+    format!(
+        "{drive} cannot be watched: the kernel does not count simulated I/O; likenew fill shows its speed over time"
+    )
+}
+
+pub(crate) const WATCH_DUMB: &str = "this terminal cannot be drawn on (TERM)";
+pub(crate) const WATCH_STDOUT: &str = "standard output is no terminal";
+pub(crate) const WATCH_STDIN: &str = "standard input is no terminal";
+
+pub(crate) fn watch_as_tables(reason: &str) -> String {
+    format!("{reason}: printing a table per interval; --json - prints lines for programs")
+}
+
+pub(crate) const WATCH_NO_SCREEN: &str = "could not take over the terminal; try --once or --json -";
+
+pub(crate) fn log_ended(error: impl Display) -> String {
+    format!("the log ends here: {error}")
+}
+
+pub(crate) fn log_kept(path: &Path) -> String {
+    format!("The log is kept in {}.", path.display())
+}
+
+// ---- replay ranking ----
+
+pub(crate) fn ranking_title(is_busy: bool) -> String {
+    format!("\nRanking, {} first:\n", if is_busy { "least busy" } else { "shortest waits" })
+}
+
+pub(crate) fn ranking_line(
+    place: usize,
+    label: &str,
+    is_busy: bool,
+    time: Nanos,
+    saved: Option<f64>,
+) -> String {
+    let did = if is_busy { "busy for" } else { "waited" };
+    let saved = match saved {
+        Some(percent) if percent < 0.0 => format!(", {:.1}% more than recorded", -percent),
+        Some(percent) => format!(", {percent:.1}% less than recorded"),
+        None => String::new(),
+    };
+    format!("  {place}  {label}  {did} {time}{saved}\n")
+}
+
+// ---- progress ----
+
+/// The line beside the bar: what was done so far, how fast it goes, and what runs now.
+pub(crate) fn progress(done: u64, rate: Option<f64>, name: &str) -> String {
+    match rate {
+        Some(rate) => format!("{}  {}  {name}", Size(done), Rate(rate)),
+        None => format!("{}  {name}", Size(done)),
+    }
+}
+
+pub(crate) fn remaining(left: Nanos) -> String {
+    format!(", {} left", about(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_gets_the_nearest() {
+        assert_eq!(
+            unknown_name("step", "refesh", &["trim", "refresh", "format"]),
+            "unknown step \"refesh\"; did you mean \"refresh\"? Known: trim, refresh, format"
+        );
+        assert_eq!(
+            unknown_name("step", "x", &["trim", "refresh"]),
+            "unknown step \"x\". Known: trim, refresh"
+        );
+    }
+
+    #[test]
+    fn announcements_are_one_short_line() {
+        let seconds = Nanos::from_secs;
+        assert_eq!(
+            will_write(233 << 20, true, false, seconds(50)),
+            "Will write up to 233 MiB in about 50 s."
+        );
+        assert_eq!(
+            will_write(1 << 30, false, true, seconds(600)),
+            "Will write about 1 GiB in about 10 min in temporary files, always deleted."
+        );
+        assert_eq!(will_write(0, true, true, seconds(7)), "Writes nothing; takes about 7 s.");
+        assert_eq!(progress(3 << 20, Some(77.2e6), "reads"), "3 MiB  77.2 MB/s  reads");
+    }
+
+    #[test]
+    fn errors_in_plans_name_file_line_and_key() {
+        assert_eq!(
+            plan_error("day.toml", Some(7), Some("options.pattern"), "expected a string"),
+            "the plan day.toml, line 7, options.pattern: expected a string"
+        );
+    }
+
+    #[test]
+    fn words_are_quoted_only_where_a_shell_would_change_them() {
+        assert_eq!(quote("sim:tiny-flash"), "sim:tiny-flash");
+        assert_eq!(quote("sim:tiny-flash?state=used&fill=1"), "'sim:tiny-flash?state=used&fill=1'");
+        assert_eq!(quote("it's"), "'it'\\''s'");
+    }
+}

@@ -1,0 +1,291 @@
+//! Help texts that stand outside of the options: the overview, groups of commands, examples, simulated drives.
+
+use std::fmt::Write as _;
+
+/// What `likenew` alone prints: the five commands that matter.
+pub(crate) const START: &str = "\
+likenew finds out whether a drive is slow, why, and what fixes it.
+
+  likenew check TARGET         is it slow, why, and what fixes it
+  likenew recondition TARGET   restore it, and measure whether that helped
+  likenew bench TARGET         sequential and random speed in one table
+  likenew xray TARGET          what is inside: flash, mapping, caches
+  likenew report               show the last run; --details shows everything
+
+TARGET is a folder, a file, a block device, or a simulated drive:
+
+  likenew check 'sim:intel-x25-m-80gb?state=used&trim=off'
+
+All commands: likenew --help
+";
+
+/// Commands by what they are for.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Answer", &["check", "recondition", "verify", "trim", "facts"]),
+    ("Measure", &["bench", "sweep", "surface", "fill", "endure", "age", "data", "cache", "apps"]),
+    ("Explain", &["xray", "model"]),
+    ("Record", &["watch", "record", "replay", "import"]),
+    ("Simulate", &["drives", "sim"]),
+    ("Manage", &["report", "judge", "resume", "run", "help"]),
+];
+
+/// What `likenew --help` prints.
+pub(crate) fn commands(command: &clap::Command) -> String {
+    let mut text = String::from("Measures a drive, says why it is slow, and restores it.\n\n");
+    text += "Usage: likenew COMMAND [TARGET] [OPTIONS]\n";
+    for (title, names) in GROUPS {
+        let _ = write!(text, "\n{title}:\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {name:12} {about}");
+        }
+    }
+    text + TARGETS
+}
+
+const TARGETS: &str = "
+TARGET is one of
+  a folder             uses temporary files in its free space, always deleted
+  a file or device     is only read, unless you add --consent
+  sim:NAME             a simulated drive; settings follow a ?, so quote it:
+                       likenew bench 'sim:tlc-nvme-1tb?state=used'
+
+Options of a command: likenew COMMAND -h, or --help for all of them
+Manual pages: likenew help COMMAND. Version: likenew --version
+
+Exit codes: 0 done, 1 could not finish, 2 wrong usage, 3 refused for safety,
+            10 done and found a problem, 130 interrupted
+";
+
+/// Three ways to use each command.
+pub(crate) fn examples(command: &str) -> String {
+    let lines: &[&str] = match command {
+        "check" => &[
+            "likenew check ~/data",
+            "likenew check /dev/sda --advertised read=550MB/s,write=520MB/s",
+            "likenew check 'sim:intel-x25-m-80gb?state=used&trim=off' --details",
+        ],
+        "recondition" => &[
+            "likenew recondition ~/data --dry-run",
+            "likenew recondition ~/data",
+            "likenew recondition 'sim:intel-x25-m-80gb?state=used&fill=0.5'",
+        ],
+        "bench" => &[
+            "likenew bench ~/data",
+            "likenew bench /dev/nvme0n1 --op read --json bench.json",
+            "likenew bench ~/data --rwmixread 70 --runtime 10s -o bench.html",
+        ],
+        "sweep" => &[
+            "likenew sweep ~/data",
+            "likenew sweep ~/data --bs 512..1M --iodepth 1..256 --pattern random",
+            "likenew sweep sim:tlc-nvme-1tb --op read -o sweep.html",
+        ],
+        "surface" => &[
+            "likenew surface /dev/sda",
+            "likenew surface /dev/sda --whole",
+            "likenew surface sim:wd6400aaks --points 200 --details",
+        ],
+        "fill" => &[
+            "likenew fill ~/data",
+            "likenew fill ~/data --one-file --read-back",
+            "likenew fill sim:tlc-nvme-1tb --passes until-steady",
+        ],
+        "endure" => &[
+            "likenew endure ~/data --area 25%",
+            "likenew endure sim:intel-x25-m-80gb --test snia-wsat",
+            "likenew endure sim:tiny-flash --op write --fills 4",
+        ],
+        "age" => &[
+            "likenew age sim:intel-x25-m-80gb",
+            "likenew age ~/data --recipe overwrite --space 20GiB",
+            "likenew age sim:tiny-flash --recipe churn --rest 10min",
+        ],
+        "data" => &[
+            "likenew data ~/data",
+            "likenew data ~/data --files ~/Documents",
+            "likenew data ~/data --files ~/Documents --scan-only",
+        ],
+        "cache" => &[
+            "likenew cache ~/data",
+            "likenew cache ~/data --pattern random --bs 4k --iodepth 1",
+            "likenew cache sim:wd6400aaks --details",
+        ],
+        "trim" => &[
+            "likenew trim ~/data",
+            "likenew trim ~/data --no-worth",
+            "likenew trim 'sim:tlc-nvme-1tb?state=used'",
+        ],
+        "xray" => &[
+            "likenew xray ~/data",
+            "likenew xray 'sim:intel-x25-m-80gb?state=used'",
+            "likenew xray sim:generated-17 --only medium,mapping",
+        ],
+        "verify" => &[
+            "likenew verify /media/stick",
+            "likenew verify sim:fake-stick-512gb --quick",
+            "likenew verify /dev/sdb --consent ID",
+        ],
+        "model" => &[
+            "likenew model /dev/sda",
+            "likenew model ~/data --op read --runtime 2min",
+            "likenew model sim:wd6400aaks --details",
+        ],
+        "replay" => &[
+            "likenew replay ~/data --trace day.csv.zst",
+            "likenew replay sim:wd6400aaks sim:tlc-nvme-1tb --trace day.csv.zst --idle-max 1s",
+            "likenew replay /dev/sda --trace day.csv.zst --reads-only --mode fast",
+        ],
+        "apps" => &[
+            "likenew apps ~/data",
+            "likenew apps sim:tlc-nvme-1tb --app pcmark8 --passes 1",
+            "likenew apps sim:intel-x25-m-80gb --consistency --minutes 0.1",
+        ],
+        "run" => &[
+            "likenew bench ~/data --plan > plan.toml && likenew run plan.toml",
+            "likenew run plan.toml ~/other",
+            "likenew run plan.toml --export fio > plan.fio",
+        ],
+        "record" => &[
+            "sudo likenew record / --out day.csv.zst --time 8h",
+            "sudo likenew record /dev/nvme0n1 /dev/sda --out day.csv.zst",
+            "sudo likenew record ~/data --out hour.csv --bytes 10GiB",
+        ],
+        "facts" => &["likenew facts ~/data", "likenew facts --all", "likenew facts /dev/nvme0n1 --origins"],
+        "watch" => &["likenew watch", "likenew watch sda nvme0n1 --interval 500ms", "likenew watch --once"],
+        "drives" => &["likenew drives", "likenew drives --json -", "likenew drives --json drives.json"],
+        "sim" => &[
+            "likenew sim show intel-x25-m-80gb",
+            "likenew sim serve 'tlc-nvme-1tb?state=used'",
+            "likenew sim save 'intel-x25-m-80gb?state=used' used.snapshot",
+        ],
+        "report" => &["likenew report --details", "likenew report --last 2", "likenew report --list"],
+        "judge" => &["likenew judge RUN", "likenew judge RUN --details", "likenew judge RUN -o report.html"],
+        "import" => &[
+            "likenew import fio result.json",
+            "likenew import trace day.csv.zst",
+            "likenew import trace msr.csv.gz --to day.iolog",
+        ],
+        "resume" => {
+            &["likenew resume RUN", "likenew resume RUN --wait-for-drive", "likenew resume RUN --details"]
+        }
+        "help" => &["likenew help check", "likenew help slc_cache", "likenew help sim"],
+        _ => &[],
+    };
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!("Examples:\n{}", lines.trim_end())
+}
+
+/// What is appended to the page of `likenew sim`: how simulated drives are named and set.
+pub(crate) const SIM: &str = "\
+## How a simulated drive is named
+
+  sim:NAME             a drive of the catalog, as `likenew drives` lists them
+  sim:FILE.toml        a drive of your own; catalog/README.md describes the form
+  sim:FILE.snapshot    a drive saved by `likenew sim save`
+  sim:generated-17     a drive with parameters drawn from a seed
+
+Settings follow a ?, joined by &. Shells expand both, so quote the target:
+
+  likenew check 'sim:intel-x25-m-80gb?state=used&fill=0.8'
+
+  state=used           new, or used: filled and overwritten until steady
+  fill=0.8             share of its addresses that hold data
+  deleted=0.4          share whose files were deleted without TRIM
+  trim=off             TRIM does not reach it
+  cache=off            its write cache is off
+  age=90d              its data was written that long ago
+  data=on              it keeps the bytes that are written to it
+  memory=8GiB          the host's memory for the page cache
+  busy=100             another program's IOPS on it
+  outliers=1000        one of so many I/Os takes 50 ms longer
+  throttle=0.2         share of the link's rate for 1 s of every 4 s
+  link=sata3g          a slower link
+  crypt=300MB/s,40us   encryption by the host at this rate, with this wait
+  shift=512            a partition that is misaligned by this many bytes
+  wake=2ms,100us       time to wake from power saving, after that much rest
+  hmb=off              no host memory buffer
+  lazy=on              a volume restored from a snapshot, read lazily
+  fragments=64KiB      files in fragments of this size
+  wear=0.9             share of its rated endurance that is used
+  slow_region=0.01     share of a disk's addresses that read slowly
+  crc=500              one of so many commands is damaged on the link
+  firmware=500ms,4s    a firmware that stalls for so long, every so often
+  readcache=4GiB       a cache that answers reads in front of it
+  array=100MB/s        an array rebuilds itself at this rate
+  facts=off            the system reports nothing about it
+";
+
+/// Titles above the causes in `likenew help`.
+pub(crate) const CAUSES: [&str; 3] =
+    ["Causes in the drive:", "Causes outside of the drive:", "Normal for such a drive:"];
+
+pub(crate) fn cause(name: &str, summary: &str) -> String {
+    format!("  {name:16} {summary}\n")
+}
+
+pub(crate) const PAGES: &str = "\nA page about each: likenew help NAME\n";
+
+/// Above the options in a manual page.
+pub(crate) const OPTIONS: &str = "## Options";
+
+// ---- likenew drives ----
+
+pub(crate) const SIMULATED_DRIVES: &str =
+    "Simulated drives (add '?state=used' for a used one; likenew help sim lists all settings):\n";
+pub(crate) const BLOCK_DEVICES: &str = "Block devices (read only; to measure writes give a folder on one):\n";
+pub(crate) const NO_BLOCK_DEVICES: &str = "  none visible from here\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments;
+
+    #[test]
+    fn every_command_stands_in_one_group_and_has_examples_that_parse() {
+        let command = arguments::command();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        grouped.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(grouped, all);
+        for name in all {
+            let examples = examples(name);
+            let commands = examples.lines().flat_map(|line| line.split("&&")).map(|line| {
+                let line = line.split(" > ").next().unwrap_or(line);
+                line.trim().trim_start_matches("sudo ").replace('\'', "")
+            });
+            let commands: Vec<String> = commands.filter(|line| line.starts_with("likenew ")).collect();
+            assert!(commands.len() >= 3, "{name}: {examples}");
+            for line in commands {
+                let words = line.split(' ').map(std::ffi::OsString::from);
+                assert!(arguments::parse(words).is_ok(), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_setting_that_is_explained_exists() {
+        let lines = SIM.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
+        let settings: Vec<&str> = lines.map(|(word, _)| word).filter(|word| word.contains('=')).collect();
+        assert!(settings.len() >= 20, "{settings:?}");
+        let known = likenew_sim::settings();
+        for setting in settings {
+            let key = setting.split('=').next().unwrap();
+            assert!(known.contains(&format!("{key}=")), "{key}");
+            let target = format!("sim:tlc-nvme-1tb?{setting}");
+            let accepted = likenew_sim::Spec::parse(&target);
+            assert!(accepted.is_ok() || key == "deleted", "{accepted:?}");
+        }
+    }
+
+    #[test]
+    fn help_fits_80_columns() {
+        let text = format!("{}{}{SIM}", START, commands(&arguments::command()));
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
+}

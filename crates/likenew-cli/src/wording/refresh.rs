@@ -1,0 +1,87 @@
+//! What is said of data that is rewritten in place, and of such rewriting that was cut off.
+
+use std::fmt::Display;
+use std::path::Path;
+
+pub(crate) fn device_announcement(path: &Path, journal: &Path) -> String {
+    format!(
+        "Rewrites existing data of {} in place where it is slow to read. Journal: {}. If this is cut off, run the same command again.",
+        path.display(),
+        journal.display()
+    )
+}
+
+pub(crate) fn salvage_kept(path: &Path) -> String {
+    format!("Data torn by the cut is kept in {}; delete it once everything is in order.", path.display())
+}
+
+pub(crate) fn completed(path: impl Display) -> String {
+    format!("A run was cut off while it rewrote {path}; that is done now.")
+}
+
+pub(crate) fn newer_time(path: impl Display) -> String {
+    format!("The modification time of {path} is newer than before, so backups copy it once more.")
+}
+
+pub(crate) fn file_cannot_go_on(reason: impl Display, journal: &Path) -> String {
+    format!(
+        "a run was cut off while it rewrote a file here, and that cannot go on: {reason} (its journal is {})",
+        journal.display()
+    )
+}
+
+pub(crate) fn device_cannot_go_on(reason: impl Display, journal: &Path) -> String {
+    format!(
+        "a run was cut off while it rewrote this drive, and that cannot go on: {reason} (its journal is {})",
+        journal.display()
+    )
+}
+
+pub(crate) fn file_left_as_it_was(path: impl Display, error: impl Display) -> String {
+    format!(
+        "a run was cut off while it rewrote {path}. No data is missing; the rest was not rewritten: {error}"
+    )
+}
+
+pub(crate) const DEVICE_CHANGED_SINCE: &str = "A run was cut off while it rewrote this drive, and the drive was written to since. No data is missing; the rest was not rewritten.";
+
+pub(crate) fn foreign_note(error: impl Display) -> String {
+    format!("its note is not from likenew: {error}")
+}
+
+pub(crate) fn another_file(path: impl Display) -> String {
+    format!("{path} is another file now")
+}
+
+pub(crate) fn compare_with_backup(path: impl Display, reason: &str) -> String {
+    format!("{path} {reason}: compare it with a backup, then delete the journal")
+}
+
+pub(crate) const WRITTEN_SINCE: &str = "was written to since, and parts of it differ from what was saved";
+pub(crate) const MOVED_SINCE: &str = "was moved since, and parts of it differ from what was saved";
+
+pub(crate) const NO_OLD_FILES: &str = "no file here is 1 MiB or more and unchanged for 30 days";
+pub(crate) const STOPPED: &str = "it was stopped before";
+pub(crate) const FIRST_NOT_FASTER: &str = "the first files did not get faster";
+pub(crate) const FAST_ENOUGH: &str = "they read fast enough";
+pub(crate) const IN_USE: &str = "another program opened it";
+pub(crate) const ZEROS: &str = "they are zeros";
+
+pub(crate) fn no_journal(error: impl Display) -> String {
+    format!("no journal can be kept in the folder: {error}")
+}
+
+pub(crate) fn unreadable(error: impl Display) -> String {
+    format!("it cannot be read: {error}")
+}
+
+pub(crate) fn journal_not_a_file(path: impl Display) -> String {
+    format!("{path} is not a file")
+}
+
+pub(crate) fn with_journal(error: impl Display, journal: Option<&Path>) -> String {
+    journal.map_or_else(
+        || error.to_string(),
+        |journal| format!("{error} (the journal is {})", journal.display()),
+    )
+}

@@ -1,0 +1,210 @@
+//! What `likenew sim` says.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use likenew_core::drive::FlashCounters;
+use likenew_core::quantity::{Iops, Latency, Number, Rate, Size};
+use likenew_core::units::Nanos;
+use likenew_nbd::serve_stats::{Lag, ServeStats};
+
+pub(crate) fn not_a_simulated_drive(target: &str) -> String {
+    format!(
+        "\"{target}\" is not a simulated drive: give a name of likenew drives, a FILE.toml, or a FILE.snapshot"
+    )
+}
+
+pub(crate) fn not_a_snapshot_name(path: &Path) -> String {
+    format!(
+        "{} must end with .snapshot: call it {}",
+        path.display(),
+        path.with_extension("snapshot").display()
+    )
+}
+
+pub(crate) fn could_not_save(path: &Path, error: impl Display) -> String {
+    format!("could not save to {}: {error}; give the name of a new file, where there is room", path.display())
+}
+
+pub(crate) fn saved(target: &str, bytes: u64, path: &Path) -> String {
+    format!("{target} is saved ({}). Use it as sim:{}\n", Size(bytes), path.display())
+}
+
+pub(crate) fn keeps_its_bytes(target: &str, by_faults: bool) -> String {
+    let why = if by_faults { ", as its faults change them" } else { " with data=on" };
+    format!("{target} keeps its data itself{why}: leave out --store")
+}
+
+pub(crate) const KEEPS_ITS_BYTES: &str = "this drive keeps its data itself: leave out --store";
+pub(crate) const STORE_TOO_SHORT: &str = "could not make the store as long as the drive";
+pub(crate) const STORE_NOT_SHARED: &str = "could not share the store's file";
+
+pub(crate) fn client_refused(error: impl Display) -> String {
+    format!("no client can connect for a moment: {error}")
+}
+
+pub(crate) fn open_to_all(address: impl Display) -> String {
+    format!("anyone who reaches {address} can read and write this drive without a password")
+}
+
+pub(crate) fn state_lost(error: impl Display) -> String {
+    format!("{error}; without that file the drive starts in a fresh state, with its data")
+}
+
+pub(crate) fn export_description(model: Option<&str>, target: &str) -> String {
+    format!("{}, simulated ({target})", model.unwrap_or("a simulated drive"))
+}
+
+/// How to use the drive that is served.
+pub(crate) fn invitation(description: &str, capacity: u64, sector: u32, speed: f64, uri: &str) -> String {
+    let sector_size = if sector == 512 { String::new() } else { format!(" --sector-size {sector}") };
+    let pace = if speed == 1.0 { "in real time".to_owned() } else { format!("{}× as fast", Number(speed)) };
+    format!(
+        "{description}: {} in sectors of {}, {pace}. Ctrl-C ends it.\n\
+         \n  {uri}\n\n\
+         \x20 nbdinfo '{uri}'\n\
+         \x20 fio --name=test --ioengine=nbd --uri='{uri}' --rw=randread --bs=4k --iodepth=32 --time_based --runtime=10\n\
+         \x20 mkdir -p drive && nbdfuse drive/disk '{uri}' &\n\
+         \x20 losetup --find --show{sector_size} drive/disk\n\
+         \x20 qemu-system-x86_64 -drive file='{uri}',format=raw,if=virtio,discard=unmap\n\n",
+        Size(capacity),
+        Size(sector.into()),
+    )
+}
+
+/// What happened since the last line.
+pub(crate) fn status(clients: usize, ios_per_s: f64, read: f64, written: f64, delay: &Lag) -> String {
+    let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
+    format!("{clients}; {}, {} read, {} written; {}", Iops(ios_per_s), Rate(read), Rate(written), lag(delay))
+}
+
+pub(crate) fn with_counters(line: &str, counters: &FlashCounters, trimmed: u64) -> String {
+    format!("{line}; drive: {}", flash_counters(counters, trimmed))
+}
+
+/// Replies that leave later than this on average are worth a word: the simulation is slower than the drive.
+const LATE_NS: f64 = 1e6;
+
+/// What a serve came to.
+pub(crate) fn summary(
+    stats: &ServeStats,
+    elapsed: Nanos,
+    drive: Nanos,
+    counters: Option<FlashCounters>,
+) -> String {
+    let mut lines = vec![format!(
+        "{} connections in {:.1} s, {:.1} s on the drive's clock; {} requests: {} reads ({}), {} writes ({}), {} TRIM ({}), \
+         {} write zeroes ({}), {} flushes",
+        stats.connections,
+        elapsed.as_secs_f64(),
+        drive.as_secs_f64(),
+        stats.requests(),
+        stats.reads,
+        Size(stats.bytes_read),
+        stats.writes,
+        Size(stats.bytes_written),
+        stats.trims,
+        Size(stats.bytes_trimmed),
+        stats.zeroes,
+        Size(stats.bytes_zeroed),
+        stats.flushes
+    )];
+    if stats.refused + stats.failed + stats.dropped > 0 {
+        lines.push(format!(
+            "{} requests refused, {} failed, {} clients dropped",
+            stats.refused, stats.failed, stats.dropped
+        ));
+    }
+    if stats.lag.answers > 0 {
+        lines.push(format!("queue depth up to {}; {}", stats.depth_max, lag(&stats.lag)));
+    }
+    if let Some(counters) = counters {
+        lines.push(format!("drive: {}", flash_counters(&counters, stats.bytes_trimmed)));
+    }
+    if let Some(bytes) = stats.bytes_kept {
+        lines.push(format!("data kept: {}", Size(bytes)));
+    }
+    if stats.lag.mean_ns > LATE_NS {
+        lines.push(
+            "The simulation was slower than the drive: lower --speed, or ask less of it at once.".into(),
+        );
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn lag(lag: &Lag) -> String {
+    format!(
+        "replies late by {}, p99 {}, max {}",
+        Latency(lag.mean_ns),
+        Latency(lag.p99_ns as f64),
+        Latency(lag.max_ns as f64)
+    )
+}
+
+fn flash_counters(counters: &FlashCounters, trimmed: u64) -> String {
+    let host = Size(counters.host_bytes_written);
+    if !counters.has_flash() {
+        return format!(
+            "{host} from the host, {} written to the medium",
+            Size(counters.flash_bytes_programmed)
+        );
+    }
+    format!(
+        "{host} from the host, {} programmed, write amplification {:.2}, {} erases, {} trimmed",
+        Size(counters.flash_bytes_programmed),
+        counters.write_amplification,
+        Number(counters.erases as f64),
+        Size(trimmed)
+    )
+}
+
+// ---- the file of --store ----
+
+pub(crate) fn store_with_question_mark(path: impl Display) -> String {
+    format!("{path} has a ? in its name, which begins the settings of sim: targets; give another name")
+}
+
+pub(crate) fn could_not_make(path: impl Display) -> String {
+    format!("could not make {path}")
+}
+
+pub(crate) fn could_not_open(path: impl Display) -> String {
+    format!("could not open {path}")
+}
+
+pub(crate) fn store_without_label(path: impl Display, label: &Path, error: impl Display) -> String {
+    format!(
+        "{path} exists, and {} does not say that likenew made it ({error}): nothing was changed; give the name of a new file",
+        label.display()
+    )
+}
+
+pub(crate) fn bad_label(label: &Path, error: impl Display) -> String {
+    format!("{} is not from likenew sim serve ({error}): nothing was changed", label.display())
+}
+
+pub(crate) fn store_of_another_drive(path: impl Display, holds: &str, asked: &str) -> String {
+    format!(
+        "{path} holds the data of {holds}, and this is {asked}: serve that one, or give the name of a new file"
+    )
+}
+
+pub(crate) fn served_already(path: &Path) -> String {
+    format!("{} is served already: end that server first", path.display())
+}
+
+pub(crate) fn unclean_end(path: &Path, has_snapshot: bool) -> String {
+    let state = if has_snapshot { "as last saved" } else { "fresh, as it was never saved" };
+    format!(
+        "the last server of {} did not end cleanly: its data is complete up to the last acknowledged write, its state is {state}",
+        path.display()
+    )
+}
+
+pub(crate) fn state_not_saved(path: &Path) -> String {
+    format!("could not save the drive's state to {}; its data is kept", path.display())
+}
+
+pub(crate) fn label_not_written(path: &Path, error: impl Display) -> String {
+    format!("could not write {}: {error}", path.display())
+}

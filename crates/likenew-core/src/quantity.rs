@@ -1,0 +1,237 @@
+//! Numbers as people read them: three significant digits, a comma in thousands, a space before units and none before
+//! the percent sign. Sentences, tables and pages all spell numbers like this.
+
+use std::fmt;
+
+use crate::units::{Nanos, amount};
+
+/// Bytes a second: `77.2 MB/s`, in units of 10⁶ bytes.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Rate(pub f64);
+
+/// I/Os a second: `4,940 IOPS`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Iops(pub f64);
+
+/// A time in nanoseconds, fractions included: `202 µs`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Latency(pub f64);
+
+/// Bytes, in binary units: `8 MiB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(pub u64);
+
+/// A share of 1, as a percentage: `26%`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Share(pub f64);
+
+/// A ratio: `3.8×`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Factor(pub f64);
+
+/// A plain number or count: `4,940`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Number(pub f64);
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MB/s", digits(self.0 / 1e6))
+    }
+}
+
+impl fmt::Display for Iops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} IOPS", digits(self.0))
+    }
+}
+
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 1e3 && self.0.fract() != 0.0 {
+            return write!(f, "{} ns", digits(self.0));
+        }
+        write!(f, "{}", Nanos(self.0.round().max(0.0) as u64))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&amount(self.0))
+    }
+}
+
+impl fmt::Display for Share {
+    /// Whole percents from 10% on, and just below 100% a decimal more, so that 99.8% is not shown as all.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.0 * 100.0;
+        let is_nearly_all = percent > 99.0 && percent < 100.0;
+        if percent.abs() >= 9.95 && percent.abs() < 999.5 && !is_nearly_all {
+            return write!(f, "{percent:.0}%");
+        }
+        let text = digits(percent);
+        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        write!(f, "{text}%")
+    }
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}×", digits(self.0))
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
+            return f.write_str(&group_thousands(&format!("{:.0}", self.0)));
+        }
+        f.write_str(&digits(self.0))
+    }
+}
+
+/// Three significant digits, with commas between thousands: `0.123`, `1.23`, `12.3`, `123`, `1,230`. Below 0.001 and
+/// from 10¹⁵ on in powers of ten.
+pub fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let magnitude = value.abs();
+    if !(1e-3..1e15).contains(&magnitude) {
+        return format!("{value:.1e}");
+    }
+    // Decimals that leave three significant digits after rounding: 9.996 is 10.0.
+    let exponent = magnitude.log10().floor() as i32;
+    let rounds_up = (magnitude / 10f64.powi(exponent - 2)).round() >= 1000.0;
+    let exponent = exponent + i32::from(rounds_up);
+    let decimals = (2 - exponent).max(0) as usize;
+    if decimals > 0 {
+        return format!("{value:.decimals$}");
+    }
+    let step = 10f64.powi(exponent - 2);
+    group_thousands(&format!("{:.0}", (value / step).round() * step))
+}
+
+/// Commas between thousands of a whole number.
+fn group_thousands(text: &str) -> String {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let mut out = String::from(sign);
+    for (index, digit) in text.chars().enumerate() {
+        if index > 0 && (text.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `19.8 MB/s (15.9–24.7)`, and without the range where it is the value alone. The unit stands once where all three
+/// have the same.
+pub fn with_range(value: impl fmt::Display, low: impl fmt::Display, high: impl fmt::Display) -> String {
+    let [value, low, high] = [value.to_string(), low.to_string(), high.to_string()];
+    if low == value && high == value {
+        return value;
+    }
+    let units = [&value, &low, &high].map(|text| split_unit(text));
+    match units {
+        [Some((_, unit)), Some((from, low_unit)), Some((to, high_unit))]
+            if unit == low_unit && unit == high_unit =>
+        {
+            format!("{value} ({})", join_range(from, to))
+        }
+        _ => format!("{value} ({})", range(low, high)),
+    }
+}
+
+/// `15.9–24.7 MB/s`: the unit once where both have the same, and one value where both are equal.
+pub fn range(low: impl fmt::Display, high: impl fmt::Display) -> String {
+    let (low, high) = (low.to_string(), high.to_string());
+    if low == high {
+        return low;
+    }
+    match (split_unit(&low), split_unit(&high)) {
+        (Some((number, unit)), Some((_, unit_of_high))) if unit == unit_of_high => join_range(number, &high),
+        _ => join_range(&low, &high),
+    }
+}
+
+fn join_range(low: &str, high: &str) -> String {
+    // A dash before a minus sign cannot be read.
+    let to = if low.starts_with('-') || high.starts_with('-') { " to " } else { "–" };
+    format!("{low}{to}{high}")
+}
+
+/// A number and its unit: `77.2` and `MB/s`, `26` and `%`, `4` and nothing; none where several units stand in it, as in
+/// `2 min 3 s`.
+fn split_unit(text: &str) -> Option<(&str, &str)> {
+    for sign in ["%", "×"] {
+        if let Some(number) = text.strip_suffix(sign) {
+            return Some((number, sign));
+        }
+    }
+    match text.split_once(' ') {
+        None => Some((text, "")),
+        Some((_, unit)) if unit.contains(' ') => None,
+        number_and_unit => number_and_unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_significant_digits() {
+        let spelled: Vec<String> = [
+            0.0, 0.001234, 0.1234, 1.234, 9.996, 12.34, 99.96, 123.4, 999.6, 4938.0, 36225.9, 1234567.0,
+            -12.34,
+        ]
+        .into_iter()
+        .map(digits)
+        .collect();
+        let expected = [
+            "0",
+            "0.00123",
+            "0.123",
+            "1.23",
+            "10.0",
+            "12.3",
+            "100",
+            "123",
+            "1,000",
+            "4,940",
+            "36,200",
+            "1,230,000",
+            "-12.3",
+        ];
+        assert_eq!(spelled, expected);
+        assert_eq!(digits(1.2e-5), "1.2e-5");
+    }
+
+    #[test]
+    fn units_follow_a_space_and_percent_signs_none() {
+        assert_eq!(Rate(77.2e6).to_string(), "77.2 MB/s");
+        assert_eq!(Iops(4938.0).to_string(), "4,940 IOPS");
+        assert_eq!(Latency(202_400.0).to_string(), "202 µs");
+        assert_eq!(Size(8 << 20).to_string(), "8 MiB");
+        assert_eq!(Share(0.2567).to_string(), "26%");
+        assert_eq!(Share(0.9982).to_string(), "99.8%");
+        assert_eq!(Share(1.0).to_string(), "100%");
+        assert_eq!(Share(0.0123).to_string(), "1.23%");
+        assert_eq!(Share(0.05).to_string(), "5%");
+        assert_eq!(Factor(3.8).to_string(), "3.80×");
+        assert_eq!(Number(4938.0).to_string(), "4,938");
+    }
+
+    #[test]
+    fn a_range_says_its_unit_once() {
+        let text = with_range(Rate(19.8e6), Rate(15.9e6), Rate(24.7e6));
+        assert_eq!(text, "19.8 MB/s (15.9–24.7)");
+        assert_eq!(with_range(Rate(19.8e6), Rate(19.8e6), Rate(19.8e6)), "19.8 MB/s");
+        assert_eq!(with_range(Share(0.26), Share(0.2), Share(0.3)), "26% (20–30)");
+        assert_eq!(range(Latency(950.0), Latency(1200.0)), "950 ns–1.20 µs");
+        assert_eq!(range(Number(31.0), Number(33.0)), "31–33");
+        assert_eq!(range(Share(-0.01), Share(0.69)), "-1 to 69%");
+        assert_eq!(with_range(Latency(1.6e6), Latency(168e3), Latency(3.04e6)), "1.60 ms (168 µs–3.04 ms)");
+        assert_eq!(range(Nanos::from_secs(120), Nanos::from_secs(240)), "2 min 0 s–4 min 0 s");
+    }
+}

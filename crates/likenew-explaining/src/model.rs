@@ -1,0 +1,313 @@
+//! What explains a drive: access time, throughput, partial clusters, zones, memory and parallelism, fitted to what was measured.
+
+mod burst;
+mod clusters;
+mod curve_fit;
+mod form;
+mod measured_region;
+mod model_options;
+mod noise;
+mod pictures;
+mod point;
+mod points;
+mod specifications;
+mod visit;
+mod wording;
+mod workload_plan;
+mod zones;
+
+use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::drive::Kind;
+use likenew_core::findings::Findings;
+use likenew_core::io::Op;
+use likenew_core::overview::Overview;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::target::Clock;
+use likenew_core::units::{Nanos, exact_duration, exact_size};
+use likenew_core::workload::Workload;
+
+use burst::Burst;
+use curve_fit::CurveFit;
+use form::Form;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::row;
+use likenew_procedure_support::wording::{command, target_is_read_only};
+use measured_region::MeasuredRegion;
+pub use measured_region::STEP as SPAN_STEP;
+pub use model_options::{ModelOptions, SPAN_OF_FOLDER};
+use point::Curve;
+use specifications::Specification;
+use wording::OverviewLine;
+use workload_plan::WorkloadPlan;
+use zones::Zones;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "model",
+    question: "What explains its speed: access time, throughput, clusters, cache, parallelism?",
+    writes: "temporary files in a folder, or the drive where consent was given; nothing with --op read",
+    manual: include_str!("model.md"),
+};
+
+/// The procedure.
+pub struct Model {
+    options: ModelOptions,
+}
+
+impl Model {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("model", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: ModelOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    fn workload(&self, evidence: &Evidence) -> Result<Option<Workload>, String> {
+        let region = match MeasuredRegion::choose(&self.options, evidence)? {
+            Err(first) => return Ok(Some(first)),
+            Ok(region) => region,
+        };
+        let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
+        let next = workload_plan.next();
+        let writes = self.options.includes(Op::Write, evidence.geometry.writable);
+        Ok(next.or_else(|| writes.then(|| burst::next(&self.options, evidence, &region)).flatten()))
+    }
+}
+
+impl Procedure for Model {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span.unwrap_or(SPAN_OF_FOLDER) }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        if self.options.includes(Op::Write, evidence.geometry.writable) && !evidence.geometry.writable {
+            return Err(target_is_read_only());
+        }
+        let seed = evidence.plan.seed_of(evidence.segments.len());
+        let workload = self.workload(evidence)?;
+        Ok(workload.map_or(Step::Done, |workload| Step::Run(Workload { seed, ..workload })))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let refusals = refusals(&evidence.segments);
+        let Ok(Ok(region)) = MeasuredRegion::choose(&self.options, evidence) else {
+            let summary = with_problem(&refusals, wording::summary(None, None, true));
+            return Findings { summary, answers: refusals, ..Findings::default() };
+        };
+        let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
+        let results = Results::new(&self.options, evidence, &workload_plan);
+        let mut findings = Findings::default();
+        results.add_tables(&workload_plan, &mut findings);
+        results.add_series(evidence, &mut findings);
+        let steadiness = noise::steadiness(&workload_plan, evidence);
+        let is_steady = steadiness.as_ref().is_none_or(|of| of.is_steady);
+        findings.summary = with_problem(&refusals, results.summary(is_steady));
+        findings.overview = results.overview(&refusals, &findings);
+        let (problems, others): (Vec<Answer>, Vec<Answer>) =
+            refusals.into_iter().partition(|answer| answer.standing == Standing::Problem);
+        let doubted = |answer: Answer| if is_steady { answer } else { noise::in_doubt(answer) };
+        let answers = results.answers(&region).into_iter().map(doubted);
+        findings.answers = problems;
+        findings.answers.extend(answers.chain(others).chain(steadiness.map(|of| of.answer)));
+        self.add_actions(&mut findings.answers, is_steady, evidence);
+        findings
+    }
+}
+
+impl Model {
+    /// What would decide unknown answers: a quiet drive, or more points.
+    fn add_actions(&self, answers: &mut [Answer], is_steady: bool, evidence: &Evidence) {
+        let unknown = answers.iter_mut().filter(|answer| answer.standing == Standing::Unknown);
+        let action = if is_steady { Some(self.more_points(evidence)) } else { self.repeat(evidence) };
+        let Some(action) = action else { return };
+        // A cache that is larger than all bursts stays unseen however much is measured.
+        let can_help = |answer: &&mut Answer| !is_steady || answer.id.ends_with("_model");
+        unknown.filter(can_help).for_each(|answer| answer.actions.push(action.clone()));
+    }
+
+    /// The same with more bytes and time: the usual ones where less was allowed, twice as much otherwise.
+    fn more_points(&self, evidence: &Evidence) -> Action {
+        let time = self.options.time_on(evidence);
+        let is_limited = self.options.bytes.is_some() || self.options.time.is_some();
+        let limits = match is_limited {
+            true => String::new(),
+            false => {
+                let bytes = exact_size(2 * self.options.bytes_on(evidence));
+                format!(" --bytes {bytes} --time {}", exact_duration(Nanos(2 * time.0)))
+            }
+        };
+        self.with_command(Action::new("more_points", wording::more_points()), &limits, evidence)
+    }
+
+    /// The same at a quieter moment; of a simulated drive every moment is the same.
+    fn repeat(&self, evidence: &Evidence) -> Option<Action> {
+        let changes = evidence.geometry.clock == Clock::Wall;
+        changes.then(|| self.with_command(Action::new("repeat", wording::repeat()), "", evidence))
+    }
+
+    /// An action with the command of this model; without one where consent is needed, which no plan holds.
+    fn with_command(&self, action: Action, limits: &str, evidence: &Evidence) -> Action {
+        let needs_consent =
+            matches!(evidence.identity.kind, Kind::File | Kind::Device) && evidence.geometry.writable;
+        let ops = match self.options.ops[..] {
+            [Op::Read] => "--op read",
+            [Op::Write] => "--op write",
+            _ => "",
+        };
+        match command(&evidence.plan, format!("{ops}{limits}").trim()).filter(|_| !needs_consent) {
+            Some(command) => action.command(command),
+            None => action,
+        }
+    }
+}
+
+/// A summary, after what went wrong.
+fn with_problem(refusals: &[Answer], summary: String) -> String {
+    match refusals.iter().find(|answer| answer.standing == Standing::Problem) {
+        Some(problem) => wording::summary_after(problem, &summary),
+        None => summary,
+    }
+}
+
+/// Everything that was fitted.
+struct Results<'a> {
+    zones: Vec<Zones>,
+    curve_fits: Vec<CurveFit>,
+    specifications: Vec<Specification>,
+    bursts: Vec<Burst<'a>>,
+}
+
+impl<'a> Results<'a> {
+    fn new(options: &ModelOptions, evidence: &'a Evidence, workload_plan: &WorkloadPlan<'_>) -> Self {
+        let zones = zones(workload_plan);
+        let curves = workload_plan.curves().into_iter();
+        let curve_fits: Vec<CurveFit> = curves.map(|curve| curve_fit(workload_plan, &zones, curve)).collect();
+        let by_length = curve_fits.iter().filter(|of| !matches!(of.curve, Curve::Depth(_)));
+        let mut specifications: Vec<Specification> =
+            by_length.filter_map(|of| Specification::from_curve_fit(of, options)).collect();
+        bound_clusters(&mut specifications);
+        Self { zones, curve_fits, specifications, bursts: burst::bursts(evidence) }
+    }
+
+    fn of_random(&self, op: Op) -> Option<&Specification> {
+        self.specifications.iter().find(|of| of.curve == Curve::Random(op))
+    }
+
+    fn answers(&self, region: &MeasuredRegion) -> Vec<Answer> {
+        let random = [Op::Read, Op::Write].into_iter().filter_map(|op| self.of_random(op));
+        let mut answers: Vec<Answer> = random.map(|of| with_region(of.answer(), region)).collect();
+        answers.extend(self.specifications.iter().filter_map(Specification::cluster_answer));
+        answers.extend(self.zones.iter().filter_map(Zones::answer));
+        answers.extend(burst::answer(&self.bursts, gain_by_depth(&self.curve_fits, Op::Write)));
+        answers.extend(self.curve_fits.iter().filter_map(CurveFit::answer));
+        answers
+    }
+
+    fn summary(&self, is_steady: bool) -> String {
+        let times = |op| self.of_random(op).map(Specification::times);
+        wording::summary(times(Op::Read).as_ref(), times(Op::Write).as_ref(), is_steady)
+    }
+
+    fn overview(&self, refusals: &[Answer], findings: &Findings) -> Overview {
+        let error = |curve| {
+            let fit = self.curve_fits.iter().find(|of| of.curve == curve)?;
+            Some(fit.selected_fit()?.1.typical())
+        };
+        let lines: Vec<OverviewLine> =
+            self.specifications.iter().map(|of| of.overview_line(error(of.curve))).collect();
+        let remarks = refusals.iter().map(|answer| answer.id.clone());
+        let remarks = remarks.chain(wording::REMARKS.map(str::to_owned)).collect();
+        let series = ["read_by_length", "write_by_length"].into_iter();
+        let series = series.map(str::to_owned).find(|name| findings.series.contains_key(name));
+        wording::overview(&lines, remarks, series)
+    }
+
+    fn add_tables(&self, workload_plan: &WorkloadPlan<'_>, findings: &mut Findings) {
+        let Self { curve_fits, specifications, bursts, .. } = self;
+        findings.tables.insert("fit".into(), specifications.iter().map(|of| row(of.row())).collect());
+        findings
+            .tables
+            .insert("models".into(), curve_fits.iter().flat_map(CurveFit::rows).map(row).collect());
+        if !bursts.is_empty() {
+            let rows = bursts.iter().enumerate().map(|(pass, of)| row(of.row(pass + 1)));
+            findings.tables.insert("bursts".into(), rows.collect());
+        }
+        findings.tables.insert("points".into(), points::rows(workload_plan, curve_fits).map(row).collect());
+    }
+
+    fn add_series(&self, evidence: &Evidence, findings: &mut Findings) {
+        for op in [Op::Read, Op::Write] {
+            findings.series.extend(pictures::of_op(op, &self.curve_fits));
+        }
+        let others = [
+            ("by_depth", pictures::depths(&self.curve_fits)),
+            ("by_address", pictures::zones(&self.zones, evidence.geometry.capacity)),
+            ("bursts", pictures::bursts(&self.bursts)),
+        ];
+        let others = others.into_iter().filter_map(|(name, series)| Some((name.to_owned(), series?)));
+        findings.series.extend(others);
+    }
+}
+
+/// The rates along the addresses, of each operation. What a run takes beside its transfer is the access time of the plain model, which
+/// needs no zones to be known well.
+fn zones(workload_plan: &WorkloadPlan<'_>) -> Vec<Zones> {
+    let random = workload_plan.curves().into_iter().filter(|curve| matches!(curve, Curve::Random(_)));
+    let of = random.filter_map(|curve| {
+        let plain = Form::Plain.fit(&workload_plan.data_points(curve), workload_plan.grain())?;
+        Zones::from_visits(curve.op(), workload_plan, plain.coefficient(0).0)
+    });
+    of.collect()
+}
+
+/// A curve as it would be if every visit had been where the rate is the mean one, and what explains it.
+fn curve_fit(workload_plan: &WorkloadPlan<'_>, zones: &[Zones], curve: Curve) -> CurveFit {
+    let zones = zones.iter().find(|zones| zones.op == curve.op() && zones.is_zoned());
+    let data_points =
+        zones.map_or_else(|| workload_plan.data_points(curve), |zones| zones.at_mean(workload_plan, curve));
+    CurveFit::new(curve, data_points, workload_plan.grain())
+}
+
+/// Reads say how fast a cluster is read.
+fn bound_clusters(specifications: &mut [Specification]) {
+    let read = specifications.iter().position(|of| of.curve == Curve::Random(Op::Read));
+    if let Some(index) = read {
+        let (throughput, read) = (specifications[index].throughput, index);
+        for (_, of) in specifications.iter_mut().enumerate().filter(|(index, _)| *index != read) {
+            of.bound_cluster(throughput);
+        }
+    }
+}
+
+/// How many times as much the deepest queue does as one at a time.
+fn gain_by_depth(curve_fits: &[CurveFit], op: Op) -> Option<f64> {
+    let curve_fit = curve_fits.iter().find(|of| of.curve == Curve::Depth(op))?;
+    let (first, last) = (curve_fit.data_points.first()?, curve_fit.data_points.last()?);
+    (last.point.depth > first.point.depth).then(|| first.ns / last.ns)
+}
+
+/// An answer, with what limits the addresses that were measured.
+fn with_region(answer: Answer, region: &MeasuredRegion) -> Answer {
+    if region.is_part {
+        wording::partly_written(answer, region.region.end, region.span)
+    } else if !region.is_known {
+        wording::perhaps_empty(answer)
+    } else {
+        answer
+    }
+}

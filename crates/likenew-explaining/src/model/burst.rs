@@ -1,0 +1,205 @@
+//! What the drive's memory takes before the medium sets the pace: writes from rest on, until they become slower for good.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::Answer;
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::Factor;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, exact_size};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::change_points::knees;
+use likenew_stats::interval::Interval;
+use serde::Serialize;
+
+use super::measured_region::MeasuredRegion;
+use super::model_options::ModelOptions;
+use super::wording::{self, CacheBursts};
+
+/// Bytes of the writes of a burst.
+const BLOCKS: [u64; 2] = [4 << 10, 64 << 10];
+const REPEATS: u32 = 2;
+const WRITES_MAX: u64 = 2048;
+/// A burst takes this share of what may be written at most.
+pub(super) const SHARE: u64 = 32;
+/// How many there are.
+pub(super) const COUNT: u32 = REPEATS * BLOCKS.len() as u32;
+/// A level has to be so many times slower to be the medium's.
+const SLOWER: f64 = 1.3;
+/// Writes are taken in so many groups at most.
+const GROUPS_MAX: usize = 256;
+
+/// Writes from rest on, and where they became slower.
+pub(super) struct Burst<'a> {
+    pub(super) block: u64,
+    pub(super) segment: &'a Segment,
+    full: Option<BufferLimit>,
+}
+
+/// Where memory was full.
+#[derive(Clone, Copy, Debug)]
+struct BufferLimit {
+    /// Writes that were taken at once, less those that the medium had done meanwhile; with the ends of its interval.
+    writes: f64,
+    writes_low: f64,
+    writes_high: f64,
+    before_ns: f64,
+    after_ns: f64,
+}
+
+#[derive(Serialize)]
+pub(super) struct BurstRow {
+    block_bytes: u64,
+    pass: usize,
+    writes: u64,
+    cached_writes: Option<f64>,
+    cached_bytes: Option<f64>,
+    cached_bytes_low: Option<f64>,
+    cached_bytes_high: Option<f64>,
+    before_ns: Option<f64>,
+    after_ns: Option<f64>,
+}
+
+/// The next burst, if one is still to be measured.
+pub(super) fn next(options: &ModelOptions, evidence: &Evidence, region: &MeasuredRegion) -> Option<Workload> {
+    let runs = (1..=REPEATS)
+        .flat_map(|repeat| BLOCKS.map(|block| (block.max(evidence.geometry.block.into()), repeat)));
+    let open = runs.map(|(block, repeat)| (block, name(block, repeat)));
+    let missing =
+        |(_, name): &(u64, String)| evidence.segments.iter().all(|segment| segment.workload.name != *name);
+    let (block, name) = open.into_iter().find(missing)?;
+    let most = (options.bytes_on(evidence) / SHARE).min(region.region.end / 2);
+    let bytes = (WRITES_MAX * block).min(most - most % block).max(block);
+    let place = AccessPattern::Random(Region::bytes(0..region.region.end));
+    let stream = Stream::closed(Mix::Only(Op::Write), block as u32, place, 1, options.data);
+    let until = Until { elapsed: Some(Nanos(2 * options.visit_on(evidence).0)), ..Until::bytes(bytes) };
+    Some(Workload { window: Some(block), flush: true, ..Workload::new(name, until, vec![stream]) })
+}
+
+fn name(block: u64, repeat: u32) -> String {
+    format!("burst {} #{repeat}", exact_size(block))
+}
+
+/// Those that were measured.
+pub(super) fn bursts(evidence: &Evidence) -> Vec<Burst<'_>> {
+    let bursts = evidence.segments.iter().filter(|segment| segment.workload.name.starts_with("burst "));
+    let burst =
+        |segment: &'_ Segment| segment.workload.streams.first().map(|stream| u64::from(stream.size.max()));
+    bursts
+        .filter_map(|segment| Some(Burst { block: burst(segment)?, segment, full: buffer_limit(segment) }))
+        .collect()
+}
+
+/// The latencies of equal groups of writes, in order.
+fn groups(segment: &Segment) -> (usize, Vec<f64>) {
+    let cells: Vec<f64> = segment
+        .gigabytes
+        .cells
+        .iter()
+        .filter(|cell| cell.bytes > 0)
+        .map(|cell| cell.latency_ns_sum as f64 / cell.ios as f64)
+        .collect();
+    let each = cells.len().div_ceil(GROUPS_MAX).max(1);
+    (each, cells.chunks(each).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect())
+}
+
+/// The first change to a slower level. While memory fills, the medium works, too: in the time of n writes it has done n·before/after.
+fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
+    let (each, latencies) = groups(segment);
+    let knee = knees(&latencies).into_iter().find(|knee| knee.after >= SLOWER * knee.before)?;
+    let buffer_share = 1.0 - knee.before / knee.after;
+    let writes = |at: usize| at as f64 * each as f64 * buffer_share;
+    Some(BufferLimit {
+        writes: writes(knee.at),
+        writes_low: writes(knee.at_low.saturating_sub(1)),
+        writes_high: writes(knee.at_high + 1),
+        before_ns: knee.before,
+        after_ns: knee.after,
+    })
+}
+
+impl Burst<'_> {
+    pub(super) fn row(&self, pass: usize) -> BurstRow {
+        let block = self.block as f64;
+        BurstRow {
+            block_bytes: self.block,
+            pass,
+            writes: self.segment.total_of(Op::Write).ios,
+            cached_writes: self.full.map(|full| full.writes),
+            cached_bytes: self.full.map(|full| full.writes * block),
+            cached_bytes_low: self.full.map(|full| full.writes_low * block),
+            cached_bytes_high: self.full.map(|full| full.writes_high * block),
+            before_ns: self.full.map(|full| full.before_ns),
+            after_ns: self.full.map(|full| full.after_ns),
+        }
+    }
+
+    /// `[bytes, ns]` of each group.
+    pub(super) fn points(&self) -> Vec<[f64; 2]> {
+        let (each, latencies) = groups(self.segment);
+        let at = |index: usize| ((index + 1) * each) as f64 * self.block as f64;
+        latencies.into_iter().enumerate().map(|(index, ns)| [at(index), ns]).collect()
+    }
+}
+
+/// What all bursts of one block agree on.
+struct BurstConsensus {
+    block: u64,
+    /// Writes that memory takes, with the ends of all intervals.
+    writes: Interval,
+    mean: f64,
+    faster: f64,
+}
+
+impl BurstConsensus {
+    /// `None` where one of them never became slower.
+    fn from_bursts(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
+        let of_block = bursts.iter().filter(|burst| burst.block == block);
+        let full: Vec<BufferLimit> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
+        let least = |of: fn(&BufferLimit) -> f64| full.iter().map(of).reduce(f64::min);
+        let high = full.iter().map(|full| full.writes_high).reduce(f64::max)?;
+        Some(Self {
+            block,
+            writes: Interval { low: least(|full| full.writes_low)?, high },
+            mean: full.iter().map(|full| full.writes).sum::<f64>() / full.len() as f64,
+            faster: least(|full| full.after_ns / full.before_ns)?,
+        })
+    }
+
+    fn bytes(&self) -> f64 {
+        self.mean * self.block as f64
+    }
+}
+
+/// How many writes the drive's cache takes, or that none was seen. A cache of n writes does for one at a time what n in
+/// flight do without it, so the gain by depth is told beside it.
+pub(super) fn answer(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option<Answer> {
+    let most = bursts.iter().map(|burst| burst.segment.bytes(Op::Write)).max()?;
+    let mut blocks: Vec<u64> = bursts.iter().map(|burst| burst.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let agreed: Vec<BurstConsensus> =
+        blocks.into_iter().filter_map(|block| BurstConsensus::from_bursts(bursts, block)).collect();
+    let Some(long) = agreed.last() else { return Some(wording::no_write_cache(most)) };
+    let as_many = match &agreed[..] {
+        [short, long] => {
+            let is_same = short.writes.low <= long.writes.high && long.writes.low <= short.writes.high;
+            is_same.then_some(short.block)
+        }
+        _ => None,
+    };
+    let block = long.block as f64;
+    Some(wording::write_cache(&CacheBursts {
+        bytes: long.bytes(),
+        bytes_low: long.writes.low * block,
+        bytes_high: long.writes.high * block,
+        writes: long.mean,
+        block: long.block,
+        faster: Factor(long.faster),
+        as_many,
+        depth_gain: gain_by_depth.map(Factor),
+    }))
+}

@@ -1,0 +1,163 @@
+//! What explains a curve: every form is fitted, each is held to points that it has not seen, and the simplest that predicts them as well as any is believed.
+
+use likenew_core::answer::Answer;
+use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
+use likenew_stats::summary::median;
+use serde::Serialize;
+
+use super::form::{DataPoint, Form, FormFit, Grain};
+use super::point::{Curve, Point};
+use super::wording::{self, Prediction};
+
+/// A form that was tried on a curve.
+pub(super) struct FitAttempt {
+    pub(super) form: Form,
+    pub(super) fit: Option<FormFit>,
+    pub(super) hold_out: Option<HoldOut>,
+}
+
+/// A curve and what explains it.
+pub(super) struct CurveFit {
+    pub(super) curve: Curve,
+    /// In order of length, then depth.
+    pub(super) data_points: Vec<DataPoint>,
+    /// Simplest first.
+    pub(super) attempts: Vec<FitAttempt>,
+    selected_fit: Option<usize>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ModelRow {
+    op: String,
+    pattern: &'static str,
+    model: &'static str,
+    selected_fit: bool,
+    parameters: usize,
+    held_out_points: Option<usize>,
+    held_out_error_percent: Option<f64>,
+    held_out_error_percent_max: Option<f64>,
+}
+
+/// A model whose predictions are off by more than this on average explains nothing.
+const EXPLAINS: f64 = 0.15;
+/// Where points themselves are not known to a quarter of what predictions are off by, it may be noise.
+const NOISE: f64 = 0.25;
+/// Times that differ by so many deviations differ; many pairs are compared.
+const DEVIATIONS: f64 = 3.0;
+/// Fewer points than this held out decide nothing.
+const HOLD_OUT_MIN: usize = 4;
+
+impl CurveFit {
+    pub(super) fn new(curve: Curve, mut data_points: Vec<DataPoint>, grain: Grain) -> Self {
+        data_points.sort_by_key(|of| (of.point.bytes, of.point.depth, of.point.pattern.to_string()));
+        let key = |of: &DataPoint| match curve {
+            Curve::Depth(_) => u64::from(of.point.depth),
+            _ => of.point.bytes,
+        };
+        // What lies beyond what was measured is no model's word, so that the ends are always in the fit.
+        let (least, most) = (data_points.iter().map(key).min(), data_points.iter().map(key).max());
+        let inner = (0..data_points.len()).filter(|index| {
+            let key = Some(key(&data_points[*index]));
+            key != least && key != most
+        });
+        let inner: Vec<usize> = inner.collect();
+        let values: Vec<f64> = data_points.iter().map(|of| of.ns).collect();
+        let attempts = Form::candidates(curve).iter().map(|form| {
+            let predict = |kept: &[usize], hold_out: usize| {
+                let kept: Vec<DataPoint> = kept.iter().map(|index| data_points[*index]).collect();
+                Some(form.fit(&kept, grain)?.ns(&data_points[hold_out].point))
+            };
+            let is_open = *form != Form::Clusters || has_cheaper_longer(&data_points);
+            let hold_out = hold_out(&values, &inner, predict)
+                .filter(|hold_out| is_open && hold_out.errors.len() >= HOLD_OUT_MIN);
+            FitAttempt { form: *form, fit: form.fit(&data_points, grain), hold_out }
+        });
+        let mut attempts: Vec<FitAttempt> = attempts.collect();
+        // Of forms with as many numbers the better one comes first.
+        let error = |of: &FitAttempt| of.hold_out.as_ref().map_or(f64::INFINITY, HoldOut::typical);
+        attempts.sort_by(|one, other| {
+            let parameters = one.form.parameters().cmp(&other.form.parameters());
+            parameters.then(error(one).total_cmp(&error(other)))
+        });
+        let errors: Vec<Option<HoldOut>> = attempts.iter().map(|attempt| attempt.hold_out.clone()).collect();
+        Self { curve, selected_fit: simplest_equivalent(&errors), data_points, attempts }
+    }
+
+    /// The form that is believed, with what it was off by.
+    pub(super) fn selected_fit(&self) -> Option<(&FormFit, &HoldOut)> {
+        let attempt = &self.attempts[self.selected_fit?];
+        Some((attempt.fit.as_ref()?, attempt.hold_out.as_ref()?))
+    }
+
+    /// The form that is believed, if its predictions hold.
+    pub(super) fn explanation(&self) -> Option<&FormFit> {
+        self.selected_fit().filter(|(_, hold_out)| hold_out.typical() <= EXPLAINS).map(|(fit, _)| fit)
+    }
+
+    /// What was measured at a point, as it went into the fit.
+    pub(super) fn data_point(&self, point: &Point) -> Option<&DataPoint> {
+        self.data_points.iter().find(|of| of.point == *point)
+    }
+
+    /// How far points are known, typically, as a share.
+    pub(super) fn noise(&self) -> Option<f64> {
+        median(&self.data_points.iter().map(|of| of.deviation).collect::<Vec<_>>())
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = ModelRow> {
+        self.attempts.iter().enumerate().map(|(index, attempt)| ModelRow {
+            op: self.curve.op().to_string(),
+            pattern: self.curve.pattern(),
+            model: wording::model(attempt.form),
+            selected_fit: self.selected_fit == Some(index),
+            parameters: attempt.form.parameters(),
+            held_out_points: attempt.hold_out.as_ref().map(|hold_out| hold_out.errors.len()),
+            held_out_error_percent: attempt.hold_out.as_ref().map(|hold_out| hold_out.typical() * 100.0),
+            held_out_error_percent_max: attempt.hold_out.as_ref().map(|hold_out| hold_out.worst() * 100.0),
+        })
+    }
+
+    /// Whether it is explained, by what, and by how much better than by anything else.
+    pub(super) fn answer(&self) -> Option<Answer> {
+        if self.data_points.is_empty() {
+            return None;
+        }
+        let Some((fit, hold_out)) = self.selected_fit() else {
+            return Some(wording::too_few_points(self.curve, self.data_points.len()));
+        };
+        let (typical, noise) = (hold_out.typical(), self.noise()?);
+        let prediction = Prediction {
+            form: fit.form,
+            in_flight: fit.shape,
+            points: hold_out.errors.len(),
+            typical,
+            worst: hold_out.worst(),
+            other: self.next_best(),
+        };
+        Some(if typical <= EXPLAINS {
+            wording::explained(self.curve, &prediction)
+        } else if noise >= NOISE * typical {
+            wording::lost_in_noise(self.curve, &prediction, noise)
+        } else {
+            wording::unexplained(self.curve, &prediction)
+        })
+    }
+
+    /// The best of what else was tried, and how far it is off.
+    fn next_best(&self) -> Option<(Form, f64)> {
+        let others = self.attempts.iter().enumerate().filter(|(index, _)| Some(*index) != self.selected_fit);
+        let errors =
+            others.filter_map(|(_, attempt)| Some((attempt.form, attempt.hold_out.as_ref()?.typical())));
+        errors.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+}
+
+/// Whether some request takes less time than one that is no longer: only a penalty that it does not pay explains that, and without it none
+/// is claimed.
+fn has_cheaper_longer(data_points: &[DataPoint]) -> bool {
+    let is_cheaper = |long: &DataPoint, short: &DataPoint| {
+        let error = DEVIATIONS * long.deviation.hypot(short.deviation);
+        long.point.bytes >= short.point.bytes && (short.ns / long.ns).ln() > error
+    };
+    data_points.iter().any(|long| data_points.iter().any(|short| is_cheaper(long, short)))
+}

@@ -1,0 +1,210 @@
+//! The ways in which a curve can be explained, and the fit of each.
+
+use likenew_core::io::Op;
+use likenew_stats::interval::Interval;
+use likenew_stats::positive_sum::{PositiveSum, positive_sum};
+use likenew_stats::profile::{broken_line, profile};
+
+use super::clusters::partial_clusters;
+use super::point::{Curve, Point, PointPattern};
+use likenew_procedure_support::CONFIDENCE;
+
+/// One way of explaining a curve, simplest first. Times are of one request; of a curve by depth, they are the time between the ends of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Access + length/throughput.
+    Plain,
+    /// Access, then one rate up to some length and another from there on.
+    Knee,
+    /// Access + length/throughput + a penalty for each cluster that is written in part.
+    Clusters,
+    /// The same at every depth: one at a time.
+    Alone,
+    /// Each request takes as long as alone until so many are served at once: min(depth·X₁, X_max).
+    Bounds,
+    /// Requests fall on equal servers by chance and queue there: X_max·depth/(depth + servers − 1), up to the depth that the drive takes.
+    Queue,
+    /// The nearest of those that wait is next: of n waits that are uniform the shortest is 2/(n + 1) of their mean, up to the depth that the drive takes.
+    Nearest,
+}
+
+/// What is fitted: one point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataPoint {
+    pub(super) point: Point,
+    pub(super) ns: f64,
+    pub(super) deviation: f64,
+}
+
+/// What requests are multiples of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grain {
+    /// The drive's block.
+    pub(super) block: u64,
+    /// Where longer random requests begin.
+    pub(super) small: u64,
+}
+
+/// A form with its numbers.
+#[derive(Clone, Debug)]
+pub(super) struct FormFit {
+    pub(super) form: Form,
+    /// The knee or the cluster in bytes, the requests served at once or taken at once, of those forms that have such a number.
+    pub(super) shape: Option<f64>,
+    sum: PositiveSum<3>,
+    /// All that the points do not tell from it, itself included.
+    possible: Vec<(Option<f64>, PositiveSum<3>)>,
+    pub(super) grain: Grain,
+}
+
+const AS_LIKELY_AS_NOT: f64 = 0.5;
+/// Points beside those whose number a form has.
+const SPARE: usize = 1;
+
+impl Form {
+    /// Those that a curve may have.
+    pub(super) fn candidates(curve: Curve) -> &'static [Self] {
+        match curve {
+            Curve::Random(Op::Write) => &[Self::Plain, Self::Clusters, Self::Knee],
+            Curve::Random(_) | Curve::Sequential(_) => &[Self::Plain, Self::Knee],
+            Curve::Depth(_) => &[Self::Alone, Self::Bounds, Self::Queue, Self::Nearest],
+        }
+    }
+
+    /// Numbers that it takes from the points.
+    pub(super) fn parameters(self) -> usize {
+        match self {
+            Self::Plain | Self::Bounds => 2,
+            Self::Queue | Self::Nearest => 3,
+            Self::Knee | Self::Clusters => 4,
+            Self::Alone => 1,
+        }
+    }
+
+    fn parts(self, shape: f64, point: &Point, grain: Grain) -> [f64; 3] {
+        let (bytes, depth) = (point.bytes as f64, f64::from(point.depth));
+        match self {
+            Self::Plain => [1.0, bytes, 0.0],
+            Self::Knee => broken_line(bytes, shape),
+            Self::Clusters => {
+                let align = if point.pattern == PointPattern::Aligned {
+                    point.bytes
+                } else {
+                    point.bytes.min(grain.small)
+                };
+                [1.0, bytes, partial_clusters(point.bytes, align, shape as u64)]
+            }
+            Self::Alone => [1.0, 0.0, 0.0],
+            Self::Bounds => [1.0 / depth.min(shape), 0.0, 0.0],
+            Self::Queue => [1.0, 1.0 / depth.min(shape), 0.0],
+            // While one is served, the others wait to be chosen.
+            Self::Nearest => [1.0, 2.0 / depth.min(shape).max(2.0), 0.0],
+        }
+    }
+
+    /// What its number may be at these points.
+    fn shapes(self, points: &[DataPoint], grain: Grain) -> Vec<f64> {
+        let sorted = |value: fn(&Point) -> u64| {
+            let mut values: Vec<u64> = points.iter().map(|of| value(&of.point)).collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        match self {
+            Self::Plain | Self::Alone => Vec::new(),
+            Self::Knee => {
+                let sizes = sorted(|point| point.bytes);
+                let between = sizes.windows(2).map(|pair| (pair[0] as f64 * pair[1] as f64).sqrt());
+                let inner = sizes.iter().map(|size| *size as f64).chain(between);
+                let ends =
+                    (sizes.first().copied().unwrap_or(0) as f64, sizes.last().copied().unwrap_or(0) as f64);
+                inner.filter(|knee| *knee > ends.0 && *knee < ends.1).collect()
+            }
+            Self::Clusters => {
+                let longest = sorted(|point| point.bytes).last().copied().unwrap_or(0);
+                let doublings = |from: u64| std::iter::successors(Some(from), |of| of.checked_mul(2));
+                let up_to = |from: u64| doublings(from).take_while(move |of| *of <= longest);
+                up_to(2 * grain.block).chain(up_to(3 * grain.block)).map(|of| of as f64).collect()
+            }
+            Self::Bounds => {
+                let deepest = sorted(|point| point.depth.into()).last().copied().unwrap_or(1);
+                // A sixth of an octave is finer than any scatter.
+                let steps = (0..).map(|step| 2f64.powf(f64::from(step) / 6.0));
+                steps.take_while(|in_flight| *in_flight <= deepest as f64 * 1.001).collect()
+            }
+            Self::Queue | Self::Nearest => {
+                let depths = sorted(|point| point.depth.into());
+                depths.into_iter().filter(|depth| *depth > 1).map(|depth| depth as f64).collect()
+            }
+        }
+    }
+
+    /// Its fit to these points; `None` of too few.
+    pub(super) fn fit(self, points: &[DataPoint], grain: Grain) -> Option<FormFit> {
+        if points.len() < self.parameters() + SPARE {
+            return None;
+        }
+        let values: Vec<f64> = points.iter().map(|of| of.ns).collect();
+        let deviations: Vec<f64> = points.iter().map(|of| of.deviation).collect();
+        let parts = |shape: f64, index: usize| self.parts(shape, &points[index].point, grain);
+        let shapes = self.shapes(points, grain);
+        if matches!(self, Self::Plain | Self::Alone) {
+            let rows: Vec<[f64; 3]> = (0..points.len()).map(|index| parts(0.0, index)).collect();
+            let sum = positive_sum(&rows, &values, &deviations)?;
+            return Some(FormFit { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
+        }
+        let found = profile(&shapes, parts, &values, &deviations, CONFIDENCE)?;
+        let possible = found.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
+        Some(FormFit { form: self, shape: Some(found.shape), sum: found.sum, possible, grain })
+    }
+}
+
+impl FormFit {
+    /// The time of a request, in nanoseconds.
+    pub(super) fn ns(&self, point: &Point) -> f64 {
+        self.sum.at(&self.form.parts(self.shape.unwrap_or(0.0), point, self.grain))
+    }
+
+    /// From the least to the greatest that it may be, as likely as not, over all that is possible.
+    pub(super) fn range_ns(&self, point: &Point) -> Interval {
+        let at = |(shape, sum): &(Option<f64>, PositiveSum<3>)| {
+            let parts = self.form.parts(shape.unwrap_or(0.0), point, self.grain);
+            let alone = Interval { low: sum.at(&parts), high: sum.at(&parts) };
+            sum.interval_at(&parts, AS_LIKELY_AS_NOT).unwrap_or(alone)
+        };
+        let interval = Interval { low: self.ns(point), high: self.ns(point) };
+        self.possible.iter().map(at).fold(interval, join)
+    }
+
+    /// Its own scatter squared, over the points.
+    pub(super) fn squares(&self) -> f64 {
+        self.sum.squares
+    }
+
+    /// A coefficient with its interval over all that is possible.
+    pub(super) fn coefficient(&self, part: usize) -> (f64, Option<Interval>) {
+        let only = std::array::from_fn(|index| f64::from(u8::from(index == part)));
+        (self.sum.coefficients[part], self.interval_at(&only))
+    }
+
+    /// The interval of a sum of coefficients over all that is possible.
+    pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
+        let interval = self.sum.interval_at(parts, CONFIDENCE)?;
+        let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE));
+        Some(all.fold(interval, join))
+    }
+
+    /// The least and the greatest number that it may have; `None` of a form without one.
+    pub(super) fn shape_interval(&self) -> Option<Interval> {
+        interval_around(self.possible.iter().filter_map(|(shape, _)| *shape))
+    }
+}
+
+/// From the least to the greatest; `None` of nothing.
+fn interval_around(values: impl Iterator<Item = f64>) -> Option<Interval> {
+    values.map(|value| Interval { low: value, high: value }).reduce(join)
+}
+
+fn join(one: Interval, other: Interval) -> Interval {
+    Interval { low: one.low.min(other.low), high: one.high.max(other.high) }
+}

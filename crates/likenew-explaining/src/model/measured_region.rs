@@ -1,0 +1,122 @@
+//! The addresses that are measured, and that they hold data: of addresses never written, flash answers reads from nothing and takes small writes
+//! without reading what is around them.
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::Kind;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+
+use super::model_options::ModelOptions;
+use super::wording;
+use likenew_procedure_support::workloads::prepare;
+
+/// The names of its workloads.
+const READS_ALL: &str = "reads over all";
+const PIECE: &str = "region write";
+const READS_REGION: &str = "region reads";
+const PREPARE: &str = "prepare";
+
+/// Random reads that tell written addresses from those that were never written, and their time at most.
+const READS: u64 = 96;
+const READS_TIME: Nanos = Nanos::from_secs(3);
+const READ: u32 = 4096;
+/// Addresses that answer in less than this share of the time that written ones take hold nothing.
+const BLANK: f64 = 0.9;
+const PIECE_BYTES: u64 = 64 << 20;
+/// What is prepared at most, and as a share of what may be written.
+const PREPARED_MAX: u64 = 4 << 30;
+const PREPARED_SHARE: u64 = 4;
+/// Twos and threes divide it, so that requests of both kinds divide a folder's file.
+pub const STEP: u64 = 48 << 20;
+
+/// Where to measure.
+pub(super) struct MeasuredRegion {
+    /// Bytes from the start of the drive that were asked for.
+    pub(super) span: u64,
+    /// Addresses that are measured.
+    pub(super) region: Range<u64>,
+    /// Whether those are a part of the span, as the rest holds nothing.
+    pub(super) is_part: bool,
+    /// Whether it is known that they hold data.
+    pub(super) is_known: bool,
+}
+
+impl MeasuredRegion {
+    /// What is still to be run before anything is measured, or where to measure.
+    ///
+    /// # Errors
+    /// A sentence, when the span does not fit the drive.
+    pub(super) fn choose(
+        options: &ModelOptions,
+        evidence: &Evidence,
+    ) -> Result<Result<Self, Workload>, String> {
+        let block = u64::from(evidence.geometry.block);
+        let capacity = evidence.geometry.capacity - evidence.geometry.capacity % block;
+        let span = options.span.unwrap_or(capacity);
+        if span > capacity || span < 1 << 20 || !span.is_multiple_of(block) {
+            return Err(wording::span_out_of_range(span, block, capacity));
+        }
+        let whole = |is_known| Self { span, region: 0..span, is_part: false, is_known };
+        let writes = options.includes(Op::Write, evidence.geometry.writable);
+        if evidence.identity.kind == Kind::Folder {
+            let ready = segment_named(evidence, PREPARE).is_some();
+            return Ok(if ready { Ok(whole(true)) } else { Err(prepare(span, span, options.data)) });
+        }
+        if !writes || evidence.identity.kind == Kind::Nop {
+            return Ok(Ok(whole(!evidence.geometry.writable)));
+        }
+        let piece = PIECE_BYTES.min(span / 16);
+        let piece = piece - piece % u64::from(READ).max(block);
+        let steps = [
+            reads(READS_ALL, span, block),
+            Workload { flush: true, ..write_workload(PIECE, piece, options.data) },
+            reads(READS_REGION, piece, block),
+        ];
+        for step in steps {
+            if segment_named(evidence, &step.name).is_none() {
+                return Ok(Err(step));
+            }
+        }
+        if !is_blank(evidence) {
+            return Ok(Ok(whole(true)));
+        }
+        let most = span.min(PREPARED_MAX).min(options.bytes_on(evidence) / PREPARED_SHARE);
+        let prepared = if most >= STEP { most - most % STEP } else { most - most % block };
+        if segment_named(evidence, PREPARE).is_none() {
+            return Ok(Err(Workload { flush: true, ..write_workload(PREPARE, prepared, options.data) }));
+        }
+        Ok(Ok(Self { span, region: 0..prepared, is_part: prepared < span, is_known: true }))
+    }
+}
+
+/// Whether addresses all over the span answer sooner than those that were just written. In a rehearsal, without latencies, they do: that writes
+/// more.
+fn is_blank(evidence: &Evidence) -> bool {
+    let median =
+        |name| segment_named(evidence, name).map_or(0, |segment| segment.latencies().quantile(0.5).0);
+    let (everywhere, written) = (median(READS_ALL), median(READS_REGION));
+    written == 0 || (everywhere as f64) < BLANK * written as f64
+}
+
+fn segment_named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
+    evidence.segments.iter().find(|segment| segment.workload.name == name)
+}
+
+fn reads(name: &str, bytes: u64, block: u64) -> Workload {
+    let length = u64::from(READ).max(block);
+    let place = AccessPattern::Random(Region::bytes(0..bytes));
+    let stream = Stream::closed(Mix::Only(Op::Read), length as u32, place, 1, DataClass::Random);
+    Workload::new(name, Until { elapsed: Some(READS_TIME), ..Until::ops(READS) }, vec![stream])
+}
+
+fn write_workload(name: &str, bytes: u64, data: DataClass) -> Workload {
+    Workload { name: name.to_owned(), ..prepare(bytes, bytes, data) }
+}

@@ -1,0 +1,141 @@
+//! The settings of a model, and which of them make sense.
+
+use likenew_core::drive::Kind;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Evidence;
+use likenew_core::units::{Nanos, duration_text, size_text};
+use serde::{Deserialize, Serialize};
+
+use super::wording;
+
+/// The settings of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelOptions {
+    /// Read, write or both; both where the target may be written and nothing else is said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ops: Vec<Op>,
+    /// I/Os in flight at which small random I/Os are measured; long requests are measured one at a time.
+    pub depths: Vec<u32>,
+    /// The longest request, where it fits.
+    #[serde(with = "size_text")]
+    pub longest: u64,
+    /// Bytes of address space, from the start of the drive; all of it where this is not said.
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub span: Option<u64>,
+    /// At most so many bytes are written, preparation included, and at most so many read; 1 GiB of a folder, otherwise
+    /// 8 GiB or what the drive holds.
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub bytes: Option<u64>,
+    /// Nothing new is begun after this much time; ten minutes, in a folder 45 seconds.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub time: Option<Nanos>,
+    /// A visit of a point ends after this much time, or with its first request where that takes longer; three seconds, in a folder half of
+    /// one.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub visit: Option<Nanos>,
+    /// What is written.
+    pub data: DataClass,
+    /// What the maker says of sequential reads, in bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertised_read_bytes_per_s: Option<u64>,
+    /// What the maker says of sequential writes, in bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertised_write_bytes_per_s: Option<u64>,
+}
+
+impl Default for ModelOptions {
+    /// Requests from one block to 512 MiB, as in the study of a drive that this automates.
+    fn default() -> Self {
+        Self {
+            ops: Vec::new(),
+            depths: (0..7).map(|power| 1 << power).collect(),
+            longest: 512 << 20,
+            span: None,
+            bytes: None,
+            time: None,
+            visit: None,
+            data: DataClass::Random,
+            advertised_read_bytes_per_s: None,
+            advertised_write_bytes_per_s: None,
+        }
+    }
+}
+
+/// The span of a folder, where nothing else is said: it divides by twos and threes.
+pub const SPAN_OF_FOLDER: u64 = 8 * super::SPAN_STEP;
+/// What may be moved where nothing else is said.
+const BYTES_OF_FOLDER: u64 = 1 << 30;
+const BYTES_USUAL: u64 = 8 << 30;
+/// How long it may take, and a visit, where nothing else is said.
+const TIME_OF_FOLDER: Nanos = Nanos::from_secs(45);
+const TIME_USUAL: Nanos = Nanos::from_secs(600);
+const VISIT_OF_FOLDER: Nanos = Nanos::from_millis(500);
+const VISIT_USUAL: Nanos = Nanos::from_secs(3);
+const BYTES_LEAST: u64 = 16 << 20;
+const DEPTHS_MAX: usize = 32;
+const DEPTH_MAX: u32 = 1024;
+
+impl ModelOptions {
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.ops.iter().any(|op| !matches!(op, Op::Read | Op::Write)) {
+            return Err(wording::other_operations());
+        }
+        if self.depths.len() > DEPTHS_MAX || self.depths.iter().any(|depth| !(1..=DEPTH_MAX).contains(depth))
+        {
+            return Err(wording::depths_out_of_range(DEPTHS_MAX, DEPTH_MAX));
+        }
+        if !(1 << 20..=1 << 40).contains(&self.longest) || !self.longest.is_power_of_two() {
+            return Err(wording::longest_out_of_range(self.longest));
+        }
+        if self.bytes.is_some_and(|bytes| bytes < BYTES_LEAST) {
+            return Err(wording::too_few_bytes(BYTES_LEAST));
+        }
+        let day = Nanos::from_secs(86_400);
+        for (name, time) in [("time", self.time), ("visit", self.visit)] {
+            if let Some(time) = time.filter(|time| *time < Nanos::from_millis(10) || *time > day) {
+                return Err(wording::time_out_of_range(name, time));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an operation is asked for, of a target that may be written or not.
+    pub(super) fn includes(&self, op: Op, writable: bool) -> bool {
+        if self.ops.is_empty() { op == Op::Read || writable } else { self.ops.contains(&op) }
+    }
+
+    /// Bytes that may be written, and that may be read.
+    pub(super) fn bytes_on(&self, evidence: &Evidence) -> u64 {
+        let usual = match evidence.identity.kind {
+            Kind::Folder => BYTES_OF_FOLDER,
+            _ => BYTES_USUAL.min(evidence.geometry.capacity).max(BYTES_LEAST),
+        };
+        self.bytes.unwrap_or(usual)
+    }
+
+    /// When nothing new is begun any more.
+    pub(super) fn time_on(&self, evidence: &Evidence) -> Nanos {
+        let is_folder = evidence.identity.kind == Kind::Folder;
+        self.time.unwrap_or(if is_folder { TIME_OF_FOLDER } else { TIME_USUAL })
+    }
+
+    /// How long a visit may take.
+    pub(super) fn visit_on(&self, evidence: &Evidence) -> Nanos {
+        let is_folder = evidence.identity.kind == Kind::Folder;
+        self.visit.unwrap_or(if is_folder { VISIT_OF_FOLDER } else { VISIT_USUAL })
+    }
+
+    /// What the maker says of an operation in sequence, in bytes a second.
+    pub(super) fn advertised_rate(&self, op: Op) -> Option<f64> {
+        let metric = match op {
+            Op::Read => self.advertised_read_bytes_per_s,
+            _ => self.advertised_write_bytes_per_s,
+        };
+        metric.map(|bytes_per_s| bytes_per_s as f64)
+    }
+}

@@ -1,0 +1,164 @@
+//! The pictures of a model: prediction beside measurement on logarithmic and linear scales, residuals, depths, addresses
+//! and bursts.
+
+use likenew_core::findings::{Line, Mark, Series, Shape};
+use likenew_core::io::Op;
+use likenew_core::units::amount;
+
+use super::burst::Burst;
+use super::curve_fit::CurveFit;
+use super::form::{DataPoint, Form, FormFit};
+use super::point::{Curve, Point, PointPattern};
+use super::wording;
+use super::zones::Zones;
+use likenew_procedure_support::series::{axis, speed};
+
+/// Points of a predicted line for each doubling.
+const STEPS: u32 = 4;
+
+/// The curves of one operation: `(name of the series, picture)`.
+pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
+    let lengths: Vec<&CurveFit> = curve_fits
+        .iter()
+        .filter(|of| {
+            of.curve.op() == op && !matches!(of.curve, Curve::Depth(_)) && !of.data_points.is_empty()
+        })
+        .collect();
+    if lengths.is_empty() {
+        return Vec::new();
+    }
+    let lines = || lengths.iter().flat_map(|curve_fit| lines(curve_fit)).collect::<Vec<_>>();
+    let length = || axis("request", "bytes").logarithmic();
+    let marks = || lengths.iter().filter_map(|curve_fit| mark(curve_fit)).collect::<Vec<_>>();
+    let title = wording::by_length_title(op);
+    let mut pictures = vec![
+        (
+            format!("{op}_by_length"),
+            Series::new(title.clone(), Shape::Line, length(), speed().logarithmic())
+                .lines(lines())
+                .marks(marks()),
+        ),
+        (
+            format!("{op}_by_length_linear"),
+            Series::new(title, Shape::Line, length(), speed()).lines(lines()).marks(marks()),
+        ),
+    ];
+    let residuals: Vec<Line> = lengths.iter().filter_map(|curve_fit| residuals(curve_fit)).collect();
+    if !residuals.is_empty() {
+        let title = wording::residuals_title(op);
+        let off = axis("measured over predicted speed − 1", "");
+        pictures.push((
+            format!("{op}_residuals"),
+            Series::new(title, Shape::Scatter, length(), off).lines(residuals),
+        ));
+    }
+    pictures
+}
+
+/// Speed by depth, of both operations.
+pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
+    let by_depth =
+        curve_fits.iter().filter(|of| matches!(of.curve, Curve::Depth(_)) && of.data_points.len() > 1);
+    let mut lines = Vec::new();
+    for curve_fit in by_depth {
+        let op = curve_fit.curve.op();
+        let at = |of: &DataPoint| [f64::from(of.point.depth), 1e9 / of.ns];
+        lines.push(Line::new(format!("{op}, measured"), curve_fit.data_points.iter().map(at).collect()));
+        if let Some((fit, _)) = curve_fit.selected_fit() {
+            let predicted =
+                curve_fit.data_points.iter().map(|of| [f64::from(of.point.depth), 1e9 / fit.ns(&of.point)]);
+            lines.push(Line::new(format!("{op}, predicted"), predicted.collect()));
+        }
+    }
+    let (x, y) = (axis("depth", "").logarithmic(), axis("requests", "1/s").logarithmic());
+    (!lines.is_empty()).then(|| Series::new(wording::DEPTHS_TITLE, Shape::Line, x, y).lines(lines))
+}
+
+/// The rate along the addresses.
+pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
+    const PLACES: u32 = 32;
+    let at = |share: f64, rate: f64| [share * capacity as f64, rate];
+    let mut lines = Vec::new();
+    for of in zones {
+        lines.push(Line::new(
+            format!("{}, measured", of.op),
+            of.rates.iter().map(|[share, rate]| at(*share, *rate)).collect(),
+        ));
+        if of.is_zoned() {
+            let shares = (0..=PLACES).map(|place| f64::from(place) / f64::from(PLACES));
+            lines.push(Line::new(
+                format!("{}, predicted", of.op),
+                shares.map(|share| at(share, of.rate_at(share))).collect(),
+            ));
+        }
+    }
+    let offset = axis("offset", "bytes");
+    (!lines.is_empty()).then(|| Series::new(wording::ZONES_TITLE, Shape::Line, offset, speed()).lines(lines))
+}
+
+/// Writes from rest on.
+pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
+    let lines: Vec<Line> = bursts
+        .iter()
+        .enumerate()
+        .map(|(index, burst)| {
+            let repeat = bursts[..index].iter().filter(|of| of.block == burst.block).count() + 1;
+            Line::new(format!("{} #{repeat}", amount(burst.block)), burst.points())
+        })
+        .collect();
+    let (x, y) = (axis("written", "bytes").logarithmic(), axis("latency", "ns").logarithmic());
+    (!lines.is_empty()).then(|| Series::new(wording::BURSTS_TITLE, Shape::Line, x, y).lines(lines))
+}
+
+/// What was measured of a curve, and what its model says, way by way.
+fn lines(curve_fit: &CurveFit) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for pattern in [PointPattern::Random, PointPattern::Aligned, PointPattern::Sequential] {
+        let of_way: Vec<&DataPoint> =
+            curve_fit.data_points.iter().filter(|of| of.point.pattern == pattern).collect();
+        let (Some(first), Some(last)) = (of_way.first(), of_way.last()) else { continue };
+        let measured = of_way.iter().map(|of| [of.point.bytes as f64, speed_of(&of.point, of.ns)]).collect();
+        let band = of_way.iter().map(|of| {
+            let speed = speed_of(&of.point, of.ns);
+            [of.point.bytes as f64, speed / (1.0 + 2.0 * of.deviation), speed * (1.0 + 2.0 * of.deviation)]
+        });
+        if let Some((fit, _)) = curve_fit.selected_fit() {
+            let points = interpolate(&first.point, last.point.bytes, fit.grain.small)
+                .map(|point| prediction(fit, &point));
+            lines.push(Line::new(format!("{pattern}, predicted"), points.collect()));
+        }
+        // Last, so that what was measured lies on top.
+        lines.push(Line::new(format!("{pattern}, measured"), measured).band(band.collect()));
+    }
+    lines
+}
+
+fn prediction(fit: &FormFit, point: &Point) -> [f64; 2] {
+    [point.bytes as f64, speed_of(point, fit.ns(point))]
+}
+
+/// Points from one length to another, as they could be measured: aligned ones double, as what lies between has an alignment of its own.
+fn interpolate(first: &Point, last: u64, small: u64) -> impl Iterator<Item = Point> {
+    let (first, steps) = (*first, if first.pattern == PointPattern::Aligned { 1 } else { STEPS });
+    let bytes =
+        (0..).map(move |step| (first.bytes as f64 * 2f64.powf(f64::from(step) / f64::from(steps))) as u64);
+    let bytes = bytes.map(move |bytes| if bytes > small { bytes - bytes % small } else { bytes });
+    bytes.take_while(move |bytes| *bytes <= last).map(move |bytes| Point { bytes, ..first })
+}
+
+fn speed_of(point: &Point, ns: f64) -> f64 {
+    point.bytes as f64 / ns * 1e9
+}
+
+fn residuals(curve_fit: &CurveFit) -> Option<Line> {
+    let (fit, _) = curve_fit.selected_fit()?;
+    let off = curve_fit.data_points.iter().map(|of| [of.point.bytes as f64, fit.ns(&of.point) / of.ns - 1.0]);
+    Some(Line::new(wording::curve(curve_fit.curve), off.collect()))
+}
+
+/// Where random requests of an operation meet a knee or whole clusters.
+fn mark(curve_fit: &CurveFit) -> Option<Mark> {
+    let fit = curve_fit.explanation().filter(|_| matches!(curve_fit.curve, Curve::Random(_)))?;
+    let label = if fit.form == Form::Clusters { "cluster" } else { "knee" };
+    Some(Mark { x: fit.shape?, label: label.into() })
+}

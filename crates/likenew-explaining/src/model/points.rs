@@ -1,0 +1,59 @@
+//! Every point beside what its model predicts.
+
+use serde::Serialize;
+
+use super::curve_fit::CurveFit;
+use super::visit::MeasuredPoint;
+use super::workload_plan::WorkloadPlan;
+
+#[derive(Serialize)]
+pub(super) struct PointRow {
+    op: String,
+    pattern: String,
+    block_bytes: u64,
+    depth: u32,
+    bytes_per_s: f64,
+    latency_ns: f64,
+    scatter_percent: f64,
+    predicted_bytes_per_s: Option<f64>,
+    off_percent: Option<f64>,
+    visits: usize,
+}
+
+/// By operation, order of addresses, depth and length.
+pub(super) fn rows(
+    workload_plan: &WorkloadPlan<'_>,
+    curve_fits: &[CurveFit],
+) -> impl Iterator<Item = PointRow> {
+    let mut points: Vec<&MeasuredPoint> = workload_plan.points.iter().collect();
+    points.sort_by_key(|of| {
+        (of.point.op.index(), of.point.pattern.to_string(), of.point.depth, of.point.bytes)
+    });
+    points.into_iter().map(|of| row(of, workload_plan, curve_fits))
+}
+
+fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> PointRow {
+    let point = of.point;
+    let curve_fits =
+        curve_fits.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.small()));
+    // A small random request one at a time is on two curves; lengths come first.
+    let predicted = curve_fits
+        .filter_map(|curve_fit| Some((curve_fit.selected_fit()?.0, curve_fit.data_point(&point)?.ns)))
+        .next();
+    let predicted = predicted.map(|(fit, ns)| {
+        let off = fit.ns(&point) / ns;
+        (of.bytes_per_s() / off, 1.0 / off - 1.0)
+    });
+    PointRow {
+        op: point.op.to_string(),
+        pattern: point.pattern.to_string(),
+        block_bytes: point.bytes,
+        depth: point.depth,
+        bytes_per_s: of.bytes_per_s(),
+        latency_ns: of.ns() * f64::from(point.depth),
+        scatter_percent: of.deviation() * 100.0,
+        predicted_bytes_per_s: predicted.map(|(speed, _)| speed),
+        off_percent: predicted.map(|(_, off)| off * 100.0),
+        visits: of.visits.len(),
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether the rate depends on the address, as it does on the zones of a disk.
+//!
+//! A disk turns evenly, so that the bytes of a track, and with them the rate, grow with its radius; the bytes within a radius grow with its
+//! square. So the square of the rate is a straight line over addresses. Of flash it is a flat one.
+
+use likenew_core::answer::Answer;
+use likenew_core::io::Op;
+use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
+use likenew_stats::interval::Interval;
+use likenew_stats::positive_sum::{PositiveSum, positive_sum};
+
+use super::form::DataPoint;
+use super::point::{Curve, PointPattern};
+use super::visit::{MeasuredPoint, Visit};
+use super::wording;
+use super::workload_plan::WorkloadPlan;
+use likenew_procedure_support::CONFIDENCE;
+
+/// Rates of one operation along the addresses.
+pub(super) struct Zones {
+    pub(super) op: Op,
+    /// `[share of the addresses, bytes/s]` of each long visit, in order.
+    pub(super) rates: Vec<[f64; 2]>,
+    /// The square of the rate: so much of the first address's, so much of the last one's.
+    line: PositiveSum<2>,
+    even_error: HoldOut,
+    zoned_error: HoldOut,
+    is_zoned: bool,
+}
+
+/// Fewer visits than this tell no line from a constant.
+const VISITS_MIN: usize = 6;
+/// A shorter sequence says more of what surrounds it than of the rate.
+const LENGTH_MIN: u64 = 1 << 20;
+/// Of a single rate, as a share: a zone is so wide, a head change so long.
+const DEVIATION: f64 = 0.03;
+/// A rate that falls by less over all addresses is even to whoever reads it.
+const FALL_LEAST: f64 = 0.1;
+
+impl Zones {
+    /// Of one operation; `None` of too few visits. `access_ns` is what a run takes beside its transfer.
+    pub(super) fn from_visits(op: Op, workload_plan: &WorkloadPlan<'_>, access_ns: f64) -> Option<Self> {
+        let long = workload_plan.points.iter().filter(|of| {
+            of.point.op == op && of.point.bytes >= LENGTH_MIN && is_in_sequence(workload_plan, of)
+        });
+        let rates = long.flat_map(|of| {
+            let access = if of.point.pattern == PointPattern::Sequential { 0.0 } else { access_ns };
+            of.visits
+                .iter()
+                .filter(move |visit| visit.ns > 2.0 * access)
+                .map(move |visit| [visit.middle(), of.point.bytes as f64 / (visit.ns - access) * 1e9])
+        });
+        let mut rates: Vec<[f64; 2]> = rates.collect();
+        rates.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        if rates.len() < VISITS_MIN {
+            return None;
+        }
+        let squares: Vec<f64> = rates.iter().map(|[_, rate]| rate * rate).collect();
+        let deviations = vec![2.0 * DEVIATION; rates.len()];
+        let zoned_parts = |index: usize| [1.0 - rates[index][0], rates[index][0]];
+        let fit = |kept: &[usize], parts: &dyn Fn(usize) -> [f64; 2]| {
+            let rows: Vec<[f64; 2]> = kept.iter().map(|index| parts(*index)).collect();
+            let values: Vec<f64> = kept.iter().map(|index| squares[*index]).collect();
+            positive_sum(&rows, &values, &deviations[..kept.len()])
+        };
+        let all: Vec<usize> = (0..rates.len()).collect();
+        let inner = &all[1..all.len() - 1];
+        let hold_out = |parts: &dyn Fn(usize) -> [f64; 2]| {
+            hold_out(&squares, inner, |kept, index| Some(fit(kept, parts)?.at(&parts(index))))
+        };
+        let (even_error, zoned_error) = (hold_out(&|_| [1.0, 0.0])?, hold_out(&zoned_parts)?);
+        let line = fit(&all, &zoned_parts)?;
+        let falls = line.coefficients[1] < line.coefficients[0] * (1.0 - FALL_LEAST).powi(2);
+        let is_zoned =
+            falls && simplest_equivalent(&[Some(even_error.clone()), Some(zoned_error.clone())]) == Some(1);
+        Some(Self { op, rates, line, even_error, zoned_error, is_zoned })
+    }
+
+    /// Whether the rate falls with the address.
+    pub(super) fn is_zoned(&self) -> bool {
+        self.is_zoned
+    }
+
+    /// The rate at a share of the addresses, in bytes a second.
+    pub(super) fn rate_at(&self, share: f64) -> f64 {
+        self.line.at(&[1.0 - share, share]).sqrt()
+    }
+
+    /// Bytes a second over all addresses: as the square of the rate is a line, the mean time of a byte is 2/(first + last).
+    fn mean_rate(&self) -> f64 {
+        (self.rate_at(0.0) + self.rate_at(1.0)) / 2.0
+    }
+
+    /// What a curve would be if every visit had been where the rate is the mean one.
+    pub(super) fn at_mean(&self, workload_plan: &WorkloadPlan<'_>, curve: Curve) -> Vec<DataPoint> {
+        let mean = self.mean_rate();
+        let moved = |of: &MeasuredPoint| {
+            if !is_in_sequence(workload_plan, of) {
+                return of.clone();
+            }
+            let bytes = of.point.bytes as f64;
+            let moved = |visit: &Visit| {
+                let transfer = bytes / self.rate_at(visit.middle()) * 1e9;
+                let ns = if transfer <= visit.ns * 1.2 {
+                    visit.ns + bytes / mean * 1e9 - transfer
+                } else {
+                    visit.ns
+                };
+                Visit { ns: ns.max(visit.ns / 4.0), ..visit.clone() }
+            };
+            MeasuredPoint { point: of.point, visits: of.visits.iter().map(moved).collect() }
+        };
+        let of = workload_plan.points_on(curve).map(moved);
+        of.map(|of| DataPoint { point: of.point, ns: of.ns(), deviation: of.deviation() }).collect()
+    }
+
+    /// The rates at both ends of the addresses, where they differ.
+    pub(super) fn answer(&self) -> Option<Answer> {
+        // Errors of squares are twice those of rates.
+        let errors = (self.zoned_error.typical() / 2.0, self.even_error.typical() / 2.0);
+        let (first, last) = (self.rate_at(0.0), self.rate_at(1.0));
+        self.is_zoned.then(|| wording::zones(self.op, first, last, self.ratio_interval(), errors))
+    }
+
+    /// The last rate over the first, by the ends of their intervals.
+    fn ratio_interval(&self) -> Option<Interval> {
+        let first = self.line.interval(0, CONFIDENCE)?;
+        let last = self.line.interval(1, CONFIDENCE)?;
+        Some(Interval {
+            low: (last.low / first.high).sqrt(),
+            high: (last.high / first.low.max(f64::MIN_POSITIVE)).sqrt(),
+        })
+    }
+}
+
+/// Whether a visit's addresses are in sequence, so that it has one place.
+fn is_in_sequence(workload_plan: &WorkloadPlan<'_>, of: &MeasuredPoint) -> bool {
+    of.point.pattern == PointPattern::Sequential || workload_plan.is_run(&of.point)
+}

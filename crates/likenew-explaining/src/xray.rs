@@ -1,0 +1,221 @@
+//! What is inside a drive, seen from outside: its medium, its translation layer, its caches, each with an interval, the
+//! confidence in it, and the measured signature as a picture.
+
+mod background_io;
+mod cleaning;
+mod comparison;
+mod compression;
+mod context;
+mod experiment;
+mod fill;
+mod finding;
+mod idle;
+mod inferences;
+mod map_cache;
+mod map_page;
+mod mapping;
+mod medium;
+mod noise;
+mod old_data;
+mod overwriting;
+mod parallelism;
+mod preparation;
+mod property;
+mod reason;
+mod remedy;
+mod rests;
+mod sequential_area;
+mod synced_writes;
+mod token_bucket;
+mod trim;
+mod wording;
+mod write_buffer;
+mod writing;
+mod xray_options;
+
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::Findings;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::segment::Segment;
+use likenew_core::workload::Workload;
+
+use context::ExperimentContext;
+use experiment::Experiment;
+use inferences::InferredProperties;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::row;
+use property::{Key, Property, State};
+use reason::Remedy;
+pub use xray_options::XrayOptions;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "xray",
+    question: "What is inside this drive: medium, mapping, caches, parallelism, over-provisioning?",
+    writes: "up to three times the drive, where it may be overwritten; temporary files in a folder; nothing where it may only be read",
+    manual: include_str!("xray.md"),
+};
+
+/// In the order in which they are asked: those that read what is there before those that write, and those that need an
+/// empty drive before those that need a full one.
+const EXPERIMENTS: &[&dyn Experiment] = &[
+    &preparation::Preparation,
+    &noise::NoiseExperiment,
+    &medium::MediumExperiment,
+    &token_bucket::TokenBucket,
+    &old_data::UntouchedReads,
+    &map_cache::MapCache,
+    &parallelism::Parallelism,
+    &compression::CompressionExperiment,
+    &map_page::MapPageExperiment,
+    &trim::TrimExperiment,
+    &fill::FillExperiment,
+    &old_data::OldData,
+    &mapping::MappingExperiment,
+    &write_buffer::WriteBufferExperiment,
+    &cleaning::CleaningExperiment,
+    &overwriting::Overwriting,
+];
+
+/// The procedure.
+pub struct Xray {
+    options: XrayOptions,
+}
+
+impl Xray {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("xray", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: XrayOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    /// The properties that get an answer: not what drives of this medium do not have, nor what only says more about
+    /// something unknown or absent, nor what `only` leaves out.
+    fn answered(
+        &self,
+        inferences: &InferredProperties,
+        asked: &[Key],
+        properties: Vec<Property>,
+    ) -> Vec<Property> {
+        let medium = inferences.word(Key::Medium);
+        let has_parent = |key: Key| key.parent().is_none_or(|parent| inferences.number(parent).is_some());
+        let is_asked = |key: Key| self.options.only.is_empty() || asked.contains(&key);
+        let is_answered = |property: &Property| {
+            let is_unknown = property.state == State::Undecided;
+            let key = property.key;
+            has_parent(key) && (!is_unknown || key.applies_to(medium) && is_asked(key))
+        };
+        properties.into_iter().filter(is_answered).collect()
+    }
+
+    fn context<'a>(&self, evidence: &'a Evidence, span: u64) -> ExperimentContext<'a> {
+        let written = evidence.segments.iter().map(context::bytes_written).sum();
+        ExperimentContext::new(evidence, span, self.options.budget(span).saturating_sub(written))
+    }
+}
+
+/// Whether a probe answers nothing itself, and makes ground for others.
+fn is_groundwork(probe: &str) -> bool {
+    [preparation::NAME, noise::NAME, old_data::UNTOUCHED_READS].contains(&probe)
+}
+
+/// The workloads of a probe are found by its name.
+fn with_name(probe: &str, workload: Workload) -> Workload {
+    Workload { name: format!("{probe}: {}", workload.name), ..workload }
+}
+
+fn segments_of<'a>(probe: &str, segments: &'a [Segment]) -> Vec<&'a Segment> {
+    let is_own = |segment: &&Segment| {
+        segment.workload.name.strip_prefix(probe).is_some_and(|rest| rest.starts_with(": "))
+    };
+    segments.iter().filter(is_own).collect()
+}
+
+impl Procedure for Xray {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span.unwrap_or(XrayOptions::SPAN_OF_FOLDER) }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let span = self.options.span_on(&evidence.geometry)?;
+        let mut context = self.context(evidence, span);
+        for probe in EXPERIMENTS {
+            context.segments = segments_of(probe.name(), &evidence.segments);
+            context.is_named = self.options.only.iter().any(|name| name == probe.name());
+            if !self.options.is_wanted(probe.name()) {
+                continue;
+            }
+            if let Some(workload) = probe.next(&context) {
+                let seed = evidence.plan.seed_of(evidence.segments.len());
+                return Ok(Step::Run(Workload { seed, ..with_name(probe.name(), workload) }));
+            }
+            context.record(probe.find(&context));
+        }
+        Ok(Step::Done)
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let mut findings = Findings::default();
+        let Ok(span) = self.options.span_on(&evidence.geometry) else { return findings };
+        let mut context = self.context(evidence, span);
+        let mut asked: Vec<Key> = Vec::new();
+        for probe in EXPERIMENTS {
+            context.segments = segments_of(probe.name(), &evidence.segments);
+            context.is_named = self.options.only.iter().any(|name| name == probe.name());
+            let finding = probe.find(&context);
+            if self.options.is_wanted(probe.name()) {
+                asked.extend(finding.properties.iter().map(|property| property.key));
+            }
+            let pictures = context.record(finding);
+            findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
+        }
+        let of_key = |key: Key| match context.inferences.property(key) {
+            // Fill and overwriting measure it on their way, and say nothing where they did not come to it.
+            unknown if key == Key::IdleCollectionNs && !asked.contains(&key) => {
+                Property { reason: overwriting::idle_refusal(&context), ..unknown }
+            }
+            property => property,
+        };
+        let properties: Vec<Property> = Key::ALL.into_iter().map(of_key).collect();
+        findings
+            .tables
+            .insert("properties".into(), properties.iter().map(|property| row(property.row())).collect());
+        let disturbances =
+            noise::disturbances(context.inferences.noise(), context.inferences.background_io());
+        let action = |remedy: Remedy| remedy::action(remedy, &self.options, evidence, span);
+        let disturbance =
+            (!disturbances.is_empty()).then(|| wording::disturbance(&disturbances, action(Remedy::Quiet)));
+        let shown = self.answered(&context.inferences, &asked, properties);
+        let of_property = |property: &Property| {
+            let unknown = property.reason.remedy.filter(|_| !property.is_known());
+            wording::answer(property, unknown.and_then(action))
+        };
+        // What went wrong and what makes everything less certain come first.
+        let (problems, others): (Vec<Answer>, Vec<Answer>) =
+            refusals(&evidence.segments).into_iter().partition(|answer| answer.standing == Standing::Problem);
+        findings.summary = wording::summary(&shown, problems.first(), disturbance.is_some());
+        let remarks = problems.iter().chain(&disturbance).chain(&others);
+        findings.overview = wording::overview(&shown, remarks.map(|answer| answer.id.clone()).collect());
+        findings.answers = problems;
+        findings.answers.extend(disturbance);
+        findings.answers.extend(shown.iter().map(of_property));
+        findings.answers.extend(others);
+        findings
+    }
+}

@@ -1,0 +1,158 @@
+//! When a shingled disk that is left alone begins to bring home what lies in its log: reads after a long enough rest wait for an arm that is
+//! elsewhere, at a band (Aghayev and Desnoyers, "Skylight: a window on shingled disk operation", FAST 2015).
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::until::Until;
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_stats::summary::median;
+
+use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::medium::reads_alone;
+use super::property::{Key, Property};
+use super::rests::{RestQuery, Rests, Work};
+
+const SCATTER: &str = "scatter";
+const ASK: &str = "paced reads";
+
+/// So many blocks are overwritten all over the disk before each rest is asked for, most of them in a band of their own: cleaning a band takes some
+/// tenths of a second, so that there is work for as long as the reads take.
+const PLACES: u64 = 48;
+/// Reads after rests of one length, within so many bytes in the middle of the disk.
+const READS: u32 = 8;
+const STRETCH: u64 = 1 << 30;
+/// Cleaning reads and writes whole bands, each of which takes many times as long as a read; what it reads from the log does not.
+const ASKING: RestQuery = RestQuery { shortest: 1e8, longest: 3e10, busy: 2.0, work: Work::Head };
+/// A disk whose answers contradict each other is not asked for ever.
+const ASKS_MAX: usize = 24;
+
+/// Leaves a shingled disk alone for longer and longer.
+pub(super) struct CleaningExperiment;
+
+impl Experiment for CleaningExperiment {
+    fn name(&self) -> &'static str {
+        "cleaning"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let has_failed = context.segments.iter().any(|segment| segment.errors() > 0);
+        if context.inferences.word(Key::Medium) != Some("shingled disk") || has_failed {
+            return None;
+        }
+        let block = context.block().max(4096);
+        let paced_reads = context.segments.iter().filter(|segment| own_name(segment) == ASK).count();
+        let rest = rests(context).next(None).filter(|_| paced_reads < ASKS_MAX)?;
+        if context.segments.last().is_some_and(|segment| own_name(segment) == SCATTER) {
+            return Some(spaced_reads(random_reads(middle(context.span), block, 1), rest));
+        }
+        let place = AccessPattern::Random(Region::bytes(0..context.span));
+        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+        let workload = Workload::new(SCATTER, Until::ops(PLACES), vec![stream]);
+        context.may_write(PLACES * u64::from(block)).then_some(Workload { flush: true, ..workload })
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let rests = rests(context);
+        let Some(without_effect) = rests.without_effect() else { return Finding::default() };
+        let property = rests
+            .property(context)
+            .unwrap_or_else(|| Property::undecided(Key::IdleCollectionNs, without_effect));
+        Finding::single(property, rests.picture().map(|picture| ("reads_after_rest", picture)))
+    }
+}
+
+/// Reads that leave so many nanoseconds one after the other: the disk rests between them, but for the time that they take.
+fn spaced_reads(reads: Stream, rest: f64) -> Workload {
+    let arrival = Arrival::Open { per_second: 1e9 / rest, inter_arrival: InterArrival::Even, depth_max: 1 };
+    let stream = Stream { arrival, ..reads };
+    Workload { samples: READS, ..Workload::new(ASK, Until::ops(READS.into()), vec![stream]) }
+}
+
+fn middle(span: u64) -> Range<u64> {
+    let length = STRETCH.min(span);
+    let start = (span - length) / 2;
+    let start = start - start % (1 << 20);
+    start..start + length
+}
+
+/// What reads after rests of each length took, against reads all over the disk, for which the arm goes farther.
+fn rests(context: &ExperimentContext<'_>) -> Rests {
+    let Some(usual) = reads_alone(context).and_then(|reads| median(&latencies(reads))) else {
+        return Rests::new(ASKING, Vec::new());
+    };
+    let paced_reads = context.segments.iter().filter(|segment| own_name(segment) == ASK);
+    Rests::new(ASKING, paced_reads.filter_map(|segment| recovery(segment, usual)).collect())
+}
+
+/// A rest in nanoseconds, and how many times as long as `usual` the reads after it took: the second longest of them, as one alone may be an
+/// accident, and some come while the arm is on its way.
+fn recovery(segment: &Segment, usual: f64) -> Option<[f64; 2]> {
+    let pairs = segment.samples.windows(2);
+    let mut reads: Vec<[f64; 2]> = pairs
+        .map(|pair| {
+            // Not from when it was due: a read that waits longer than the pace delays the one after it.
+            let elapsed = pair[1].done.since(pair[1].sent).0 as f64;
+            [pair[1].sent.since(pair[0].done).0 as f64, elapsed / usual]
+        })
+        .collect();
+    reads.sort_by(|first, other| other[1].total_cmp(&first[1]));
+    let times = reads.get(1)?[1];
+    // A read that waited has also shortened the rest before the next one: where some have met it at work, rests of these count.
+    let counts = |read: &&[f64; 2]| times < ASKING.busy || read[1] >= ASKING.busy;
+    let rests: Vec<f64> = reads.iter().filter(counts).map(|[rest, _]| *rest).collect();
+    Some([median(&rests)?, times])
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::io::Outcome;
+    use likenew_core::recorder::Stop;
+    use likenew_core::sample::Sample;
+    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::units::Nanos;
+
+    use super::*;
+
+    /// Reads that were due each 500 ms, and took so many milliseconds once they had left, which is when the one before had ended.
+    fn reads(elapsed: [u64; 8]) -> Segment {
+        let workload = Workload::new("w", Until::ops(1), Vec::new());
+        let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
+        let mut free = Nanos::ZERO;
+        for (index, elapsed) in elapsed.into_iter().enumerate() {
+            let due = Nanos::from_millis(500 * index as u64);
+            let sent = due.max(free);
+            free = sent + Nanos::from_millis(elapsed);
+            let (op, outcome) = (Op::Read, Outcome::Done);
+            let sample = Sample { stream: 0, op, outcome, length: 4096, offset: 0, due, sent, done: free };
+            segment.samples.push(sample);
+        }
+        segment
+    }
+
+    fn millis(rested: Option<[f64; 2]>) -> (u64, u64) {
+        let [rest, times] = rested.unwrap();
+        ((rest / 1e6) as u64, (times * 10.0) as u64)
+    }
+
+    #[test]
+    fn reads_that_wait_for_a_band_say_how_long_they_had_rested() {
+        // What took long by accident is one of them.
+        assert_eq!(millis(recovery(&reads([10, 8, 12, 9, 90, 11, 10, 9]), 1e7)), (490, 12));
+        // A read of 600 ms is still under way when the next one is due, which then waits for nothing more.
+        assert_eq!(millis(recovery(&reads([10, 200, 9, 600, 10, 11, 150, 10]), 1e7)), (490, 200));
+        assert_eq!(recovery(&Segment { samples: Vec::new(), ..reads([1; 8]) }, 1e7), None);
+    }
+
+    #[test]
+    fn it_is_read_in_the_middle() {
+        assert_eq!(middle(10 << 30), (9 << 29)..(11 << 29));
+        assert_eq!(middle(16 << 20), 0..16 << 20);
+    }
+}

@@ -1,0 +1,243 @@
+//! Whether the controller compresses: zeros against data that nothing shortens, written and read back. What is stored shorter
+//! is programmed less and crosses the chips' bus in less time.
+
+use std::ops::Range;
+
+use likenew_core::drive::Kind;
+use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::DataClass;
+use likenew_core::quantity::{Latency, Share};
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::workload::Workload;
+use likenew_stats::summary::{median, quantile};
+
+use super::comparison::{MedianComparison, latencies, reads_of_both, write_in_order};
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::property::{Key, Property};
+use super::reason::Reason;
+use super::wording;
+use likenew_procedure_support::series::axis;
+
+const AREA: u64 = 2 << 20;
+const AREAS: [Range<u64>; 2] = [0..AREA, AREA..2 * AREA];
+/// Which of the two areas is written, in an order in which what drifts is the same to both.
+const ORDER: [usize; 4] = [1, 0, 0, 1];
+/// So often all of it is done at most, after a rest in which the drive can finish what it has begun.
+const ROUNDS: usize = 4;
+const ROUND: usize = ORDER.len() + 2;
+const REST: Nanos = Nanos::from_secs(2);
+const READS: u32 = 128;
+const READ: u32 = 16 << 10;
+/// What is stored shorter is read faster by this share at least, and zeros are written no slower than other data.
+const FASTER: f64 = 0.03;
+const WRITTEN_SLOWER_MAX: f64 = 1.05;
+/// As long to read as other data.
+const SAME: f64 = 0.015;
+/// Zeros that are written faster than this share of random data are stored shorter, whatever reads say.
+const ZERO_WRITE_RATIO_MAX: f64 = 0.6;
+const CLEARLY: f64 = 0.7;
+/// Reads of which the middle 80 % lie so far apart scatter by their nature.
+const SCATTERS: f64 = 0.25;
+
+/// Writes zeros and random data in turns, then reads both.
+pub(super) struct CompressionExperiment;
+
+impl Experiment for CompressionExperiment {
+    fn name(&self) -> &'static str {
+        "compression"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
+            return None;
+        }
+        let steps = context.segments.len();
+        let (round, step) = (steps / ROUND, steps % ROUND);
+        let is_enough = rounds(context).iter().any(|round| round.word().is_some());
+        if is_enough || round == ROUNDS || !context.may_write(AREA) {
+            return None;
+        }
+        let Some(area) = order(round).get(step).copied() else {
+            let rest = || Workload { name: format!("rest {round}"), ..Workload::rest(REST) };
+            let reads = || reads_of_both(&format!("reads {round}"), areas(round), READ, READS);
+            // What is read right after it was written has not been moved meanwhile.
+            return Some(if (step == ORDER.len()) == (round % 2 == 0) { reads() } else { rest() });
+        };
+        let (name, data) = [("zeros", DataClass::Zero), ("random data", DataClass::Random)][area];
+        Some(write_in_order(&format!("{name} {round}.{step}"), areas(round)[area].clone(), data))
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
+        }
+        let rounds = rounds(context);
+        match rounds.last() {
+            Some(last) => {
+                let property = infer_property(&rounds);
+                Finding::single(property, Some(("zeros_and_random_data", picture(last))))
+            }
+            None => Finding::default(),
+        }
+    }
+}
+
+/// The order of a round: what matters to the first write after a rest is not always the same data.
+fn order(round: usize) -> [usize; 4] {
+    if round < 2 { ORDER } else { ORDER.map(|data| 1 - data) }
+}
+
+/// Where zeros and random data go in a round: where they lie does not matter to one more than to the other.
+fn areas(round: usize) -> [Range<u64>; 2] {
+    let [first, second] = AREAS;
+    if round.is_multiple_of(2) { [first, second] } else { [second, first] }
+}
+
+/// What one round has shown.
+struct Round {
+    /// Of zeros beside random data.
+    reads: MedianComparison,
+    /// Times of reads lie as far apart as those of a disk or a network.
+    scatters: bool,
+    /// Nanoseconds that zeros and random data have taken to be written, each twice.
+    write_times: [[f64; 2]; 2],
+}
+
+impl Round {
+    fn from_segments((round, segments): (usize, &[&Segment])) -> Option<Self> {
+        let reads = segments.iter().find(|segment| own_name(segment).starts_with("reads"))?;
+        let all: Vec<f64> = latencies(reads, 1);
+        let spread = quantile(&all, 0.9)? - quantile(&all, 0.1)?;
+        let mut write_times = [[0.0; 2]; 2];
+        for (step, (area, segment)) in order(round).iter().zip(segments).enumerate() {
+            write_times[*area][step / 2] = segment.elapsed().0 as f64;
+        }
+        let reads = MedianComparison::in_segment(reads)?;
+        Some(Self { reads, scatters: spread > SCATTERS * reads.second, write_times })
+    }
+
+    /// Time of writing zeros in times of writing random data.
+    fn write_ratio(&self) -> f64 {
+        self.write_times[0].iter().sum::<f64>() / self.write_times[1].iter().sum::<f64>()
+    }
+
+    /// What it says for itself, if it is clear.
+    fn word(&self) -> Option<&'static str> {
+        if self.scatters {
+            return None;
+        }
+        match self.reads.is_less(FASTER) && self.write_ratio() < WRITTEN_SLOWER_MAX {
+            true => Some("yes"),
+            false => {
+                self.reads.is_same(SAME).then_some("no").filter(|_| self.write_ratio() > ZERO_WRITE_RATIO_MAX)
+            }
+        }
+    }
+}
+
+fn rounds(context: &ExperimentContext<'_>) -> Vec<Round> {
+    context.segments.chunks(ROUND).enumerate().filter_map(Round::from_segments).collect()
+}
+
+/// Why it can not be asked here, if it can not.
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let undecided = |reason| Some(Property::undecided(Key::Compression, reason));
+    if !context.may_write(4 * AREA) && context.segments.is_empty() {
+        return undecided(context.write_refusal(4 * AREA));
+    }
+    match context.evidence.identity.kind {
+        Kind::Folder if context.evidence.geometry.boundary.is_some_and(|boundary| boundary < AREA) => {
+            undecided(wording::short_files())
+        }
+        _ => None,
+    }
+}
+
+fn infer_property(rounds: &[Round]) -> Property {
+    let key = Key::Compression;
+    let word = rounds.iter().find_map(|round| round.word().map(|word| (word, round)));
+    let last = word.map_or_else(|| rounds.last().expect("there is a round"), |(_, round)| round);
+    let reason = |wording: fn(Latency, Latency, Share) -> Reason| {
+        wording(Latency(last.reads.first), Latency(last.reads.second), Share(last.write_ratio()))
+    };
+    match word {
+        Some(("yes", _)) => return Property::word(key, "yes", 0.98, reason(wording::zeros_faster)),
+        Some((word, _)) => return Property::word(key, word, 0.98, reason(wording::zeros_no_faster)),
+        None => {}
+    }
+    let pairs: Vec<f64> = rounds
+        .iter()
+        .flat_map(|round| {
+            round.write_times[0].iter().zip(&round.write_times[1]).map(|(zeros, random)| zeros / random)
+        })
+        .collect();
+    if pairs.len() < 2 * ROUNDS {
+        return Property::undecided(key, reason(wording::zeros_unclear));
+    }
+    let middle = median(&pairs).expect("there are several");
+    let with_pairs = |reason: Reason| wording::write_pairs(reason, pairs.len(), Share(middle));
+    let reads = median(&rounds.iter().map(|round| round.reads.ratio()).collect::<Vec<_>>()).expect("several");
+    // Reads that take longer for zeros, and writes of which some do, are no compression.
+    match pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
+        true => Property::word(key, "yes", 0.97, with_pairs(reason(wording::zeros_faster))),
+        false if middle > CLEARLY && reads > CLEARLY => {
+            Property::word(key, "no", 0.97, with_pairs(reason(wording::zeros_no_faster)))
+        }
+        false => Property::undecided(key, with_pairs(reason(wording::zeros_unclear))),
+    }
+}
+
+fn picture(round: &Round) -> Series {
+    let each = |area: usize, read: f64| {
+        let block = f64::from(READ) / AREA as f64;
+        let write_times = round.write_times[area].iter().map(|ns| ns * block);
+        write_times.chain([read]).enumerate().map(|(index, ns)| [index as f64, ns]).collect()
+    };
+    Series::new(wording::ZEROS_AND_RANDOM_DATA, Shape::Bars, axis("", ""), axis("time of 16 KiB", "ns"))
+        .categories(["written", "written again", "read"])
+        .lines([
+            Line::new("zeros", each(0, round.reads.first)),
+            Line::new("random data", each(1, round.reads.second)),
+        ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::property::State;
+    use super::*;
+
+    fn round(zeros: f64, random: f64, spread: f64, write_ratio: f64) -> Round {
+        let around = |level: f64| -> Vec<f64> {
+            (0..128).map(|index| level + spread * f64::from(index % 16 - 8)).collect()
+        };
+        let reads = MedianComparison::from_times(&around(zeros), &around(random)).unwrap();
+        Round {
+            reads,
+            scatters: 14.0 * spread > SCATTERS * random,
+            write_times: [[write_ratio, 1.1 * write_ratio], [1.0, 1.0]],
+        }
+    }
+
+    #[test]
+    fn both_ways_have_to_agree_on_compression() {
+        let state = |round: Round| infer_property(&[round]).state;
+        assert_eq!(state(round(80_000.0, 100_000.0, 100.0, 0.5)), State::Word("yes"));
+        assert_eq!(state(round(100_000.0, 100_000.0, 100.0, 1.0)), State::Word("no"));
+        assert_eq!(state(round(80_000.0, 100_000.0, 100.0, 1.5)), State::Undecided, "slower to write");
+        assert_eq!(state(round(100_000.0, 100_000.0, 100.0, 0.2)), State::Undecided, "only written faster");
+    }
+
+    #[test]
+    fn noise_takes_several_rounds_and_is_no_compression() {
+        let noisy = |write_ratio: [f64; 4]| {
+            infer_property(&write_ratio.map(|write_ratio| round(9e6, 1e7, 9e5, write_ratio))).state
+        };
+        assert_eq!(infer_property(&[round(9e6, 1e7, 9e5, 0.5)]).state, State::Undecided);
+        assert_eq!(noisy([0.9, 1.3, 1.0, 0.8]), State::Word("no"));
+        assert_eq!(noisy([0.2, 0.3, 0.2, 0.3]), State::Word("yes"));
+        assert_eq!(noisy([0.2, 1.3, 0.2, 0.3]), State::Undecided);
+    }
+}

@@ -1,0 +1,198 @@
+//! The mapping cache: single random reads over windows that grow from the first address.
+//!
+//! A drive without memory for its whole map reads a part of the map first where it is not at hand. Of a window of w bytes a
+//! cache that covers C of them has C/w at hand, so that the mean latency is hit + miss · max(0, 1 − C/w): a line with a
+//! knee over 1/w. What lies at the start could be faster for another reason; then the same addresses stay fast among reads
+//! of all addresses, and nothing is claimed.
+
+use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::quantity::Latency;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::Workload;
+use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
+use likenew_stats::summary::{mean, median, standard_deviation};
+
+use super::context::{ExperimentContext, own_name, random_reads};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::property::{Key, Property};
+use super::wording;
+use likenew_procedure_support::series::axis;
+
+/// The smallest window; a cache that covers less could hardly be used.
+const LEAST: u64 = 1 << 20;
+/// Reads of a window: of which the first half brings the cache to what it holds of it.
+const READS: u32 = 4096;
+/// Windows around twice what the cache seems to cover tell most: so many reads in each of so many.
+const CLOSER_READS: u32 = 16_384;
+const CLOSER: [f64; 3] = [1.4, 1.9, 2.8];
+/// A miss never takes so many times as long as most reads.
+const OUTLIER: f64 = 8.0;
+/// A mean that is known better than this is not known better than the drive repeats it.
+const ERROR_LEAST: f64 = 0.002;
+/// All addresses take as long as the first ones within this share: there is no such cache.
+const SAME: f64 = 0.03;
+/// A fit whose points lie farther off than so many times their errors, squared, is none.
+const MISFIT_MAX: f64 = 20.0;
+/// Points that lie farther from the line than this share of what misses cost have other reasons.
+const BENT_MAX: f64 = 0.15;
+/// A knee that is known worse than this is not named.
+const UNSURE_MAX: f64 = 1.3;
+
+/// Reads over growing windows.
+pub(super) struct MapCache;
+
+impl Experiment for MapCache {
+    fn name(&self) -> &'static str {
+        "map-cache"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash")
+            || context.span < 4 * LEAST
+        {
+            return None;
+        }
+        let ran = |window: u64| context.segments.iter().any(|segment| window_of(segment) == window);
+        let wanted = |window: u64, reads: u32| (!ran(window)).then(|| reading(context, window, reads));
+        if let Some(workload) = wanted(context.span, 2 * READS).or_else(|| wanted(LEAST, READS)) {
+            return Some(workload);
+        }
+        if is_same(context) != Some(false) {
+            return None;
+        }
+        if let Some(workload) = doublings(context.span).find_map(|window| wanted(window, READS)) {
+            return Some(workload);
+        }
+        let coarse: Vec<&Segment> =
+            context.segments.iter().copied().filter(|s| s.workload.samples <= 2 * READS).collect();
+        let covered = 1.0 / fit_line(&coarse)?.knee;
+        let closer = CLOSER.iter().map(|times| round_up(covered * times));
+        closer.filter(|window| *window < context.span).find_map(|window| wanted(window, CLOSER_READS))
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let Some(is_same) = is_same(context) else { return Finding::default() };
+        let line = if is_same { None } else { fit_line(&context.segments) };
+        Finding::single(
+            property(context, is_same, line.as_ref()),
+            Some(("reads_by_window", picture(context, line))),
+        )
+    }
+}
+
+/// Windows from twice the smallest, each twice as long as the one before.
+fn doublings(span: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(2 * LEAST), |window| window.checked_mul(2))
+        .take_while(move |window| *window < span)
+}
+
+/// To parts of a map of any size: a part that a window covers half is used half as often as the others. It is never a
+/// power of two, so that no other window has its length.
+fn round_up(bytes: f64) -> u64 {
+    let step: u64 = if bytes < 128e6 { 1 << 20 } else { 1 << 24 };
+    let rounded = (bytes as u64).next_multiple_of(step);
+    if rounded.is_power_of_two() { rounded + step } else { rounded }
+}
+
+fn reading(context: &ExperimentContext<'_>, window: u64, reads: u32) -> Workload {
+    let stream = random_reads(0..window, context.block().max(4096), 1);
+    let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(u64::from(reads)) };
+    let workload = Workload::new(format!("window of {window}"), until, vec![stream]);
+    Workload { samples: reads, ..workload }
+}
+
+fn window_of(segment: &Segment) -> u64 {
+    own_name(segment).rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+}
+
+/// Latencies of the second half of its reads, without those that took far longer than a miss can.
+fn settled_times(segment: &Segment) -> Vec<f64> {
+    let late = segment.samples[segment.samples.len() / 2..].iter();
+    let late: Vec<f64> = late.map(|sample| sample.latency().0 as f64).collect();
+    let limit = OUTLIER * median(&late).unwrap_or(0.0);
+    late.into_iter().filter(|latency| *latency <= limit).collect()
+}
+
+fn point(segment: &Segment) -> Option<Point> {
+    let latencies = settled_times(segment);
+    let (y, spread) = (mean(&latencies).filter(|mean| *mean > 0.0)?, standard_deviation(&latencies)?);
+    let error = (spread / (latencies.len() as f64).sqrt()).hypot(ERROR_LEAST * y);
+    Some(Point { x: 1.0 / window_of(segment) as f64, y, error })
+}
+
+/// Whether reads of all addresses take as long as those of the first ones; `None` as long as that was not measured.
+fn is_same(context: &ExperimentContext<'_>) -> Option<bool> {
+    let point_at = |window: u64| point(context.segments.iter().find(|segment| window_of(segment) == window)?);
+    let (all, first) = (point_at(context.span)?, point_at(LEAST)?);
+    Some((all.y - first.y).abs() < SAME * first.y + all.error.hypot(first.error))
+}
+
+fn fit_line(segments: &[&Segment]) -> Option<BrokenLine> {
+    let points: Vec<Point> = segments.iter().filter_map(|segment| point(segment)).collect();
+    broken_line(&points)
+}
+
+fn property(context: &ExperimentContext<'_>, is_same: bool, line: Option<&BrokenLine>) -> Property {
+    let key = Key::MapCacheBytes;
+    let noise = context.inferences.noise().copied().unwrap_or_default();
+    if is_same {
+        return if context.is_busy() {
+            Property::undecided(key, wording::unsteady_windows())
+        } else {
+            Property::absent(key, 0.95, wording::equal_windows())
+        };
+    }
+    let Some(line) = line else { return Property::undecided(key, wording::unordered_windows()) };
+    let covered = 1.0 / line.knee;
+    // Misses that an interval of χ² knows nothing of: a cache holds whole segments, and other rounds differ.
+    let wider = 1.0 + 0.005 + 2.0 * noise.spread;
+    let interval = (1.0 / line.knee_interval.high / wider, 1.0 / line.knee_interval.low * wider);
+    let reason = wording::slower_windows(Latency(line.level), Latency(line.rise), covered);
+    let unsure = interval.1 / interval.0;
+    let is_bent = line.misfit > MISFIT_MAX || distance(context, line) > BENT_MAX * line.rise;
+    if is_bent || unsure > UNSURE_MAX || context.is_busy() && unsure > 1.15 {
+        return Property::undecided(key, wording::poor_fit(reason));
+    }
+    if !reaches_the_start(context, line, covered) {
+        return Property::undecided(key, wording::fast_start());
+    }
+    Property::number(key, covered, interval, 0.95, reason)
+}
+
+/// How far the farthest point lies from the line.
+fn distance(context: &ExperimentContext<'_>, line: &BrokenLine) -> f64 {
+    let points = context.segments.iter().filter_map(|segment| point(segment));
+    points.map(|point| (point.y - line.at(point.x)).abs()).fold(0.0, f64::max)
+}
+
+/// Whether the addresses that a cache would cover take as long as all others when all are read.
+fn reaches_the_start(context: &ExperimentContext<'_>, line: &BrokenLine, covered: f64) -> bool {
+    let Some(all) = context.segments.iter().find(|segment| window_of(segment) == context.span) else {
+        return false;
+    };
+    let late = &all.samples[all.samples.len() / 2..];
+    let at_start = late.iter().filter(|sample| (sample.offset as f64) < covered);
+    let at_start: Vec<f64> = at_start.map(|sample| sample.latency().0 as f64).collect();
+    mean(&at_start).is_some_and(|start| {
+        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / context.span as f64) - line.level)
+    })
+}
+
+fn picture(context: &ExperimentContext<'_>, line: Option<BrokenLine>) -> Series {
+    let mut points: Vec<[f64; 2]> = context
+        .segments
+        .iter()
+        .filter_map(|segment| Some([window_of(segment) as f64, point(segment)?.y]))
+        .collect();
+    points.sort_by(|first, other| first[0].total_cmp(&other[0]));
+    let predicted = line.map(|line| {
+        let at = points.iter().map(|[window, _]| [*window, line.at(1.0 / window)]);
+        Line::new("predicted for a cache", at.collect())
+    });
+    let windows = axis("window", "bytes").logarithmic();
+    Series::new(wording::READS_BY_WINDOW, Shape::Line, windows, axis("latency", "ns"))
+        .lines([Some(Line::new("measured", points)), predicted].into_iter().flatten())
+}

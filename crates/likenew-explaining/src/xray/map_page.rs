@@ -1,0 +1,256 @@
+//! The mapping unit: a write that does not fill one costs reading the rest of it. Writes of the unit's length are the
+//! longest for which alignment matters. Where each small write costs so much else that this does not show, as in a block
+//! map, sequential writes show it: from the unit's length on each continues where the last one ended, and shorter ones
+//! write a unit again.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::Kind;
+use likenew_core::findings::{Line, Mark, Series, Shape};
+use likenew_core::io::DataClass;
+use likenew_core::quantity::{Latency, Share};
+use likenew_core::region::Region;
+use likenew_core::workload::Workload;
+use likenew_stats::summary::quantile;
+
+use super::comparison::{MedianComparison, write_in_order};
+use super::context::ExperimentContext;
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::property::{Key, Property};
+use super::synced_writes::{synced_times, synced_writes};
+use super::wording;
+use likenew_procedure_support::series::axis;
+
+/// Small, so that maps of whole blocks have room in their logs for all of it.
+const AREA: u64 = 192 << 10;
+const LONGEST: u32 = 64 << 10;
+const WRITES: u32 = 48;
+/// A read before the program shows as this share of the time at least.
+const COSTS: f64 = 0.003;
+/// Writes in order that do not write a unit again take less by this factor at least.
+const FALLS: f64 = 2.5;
+/// What most of them take counts, without the first.
+const FIRST: usize = 3;
+const MOST: f64 = 0.9;
+const IN_ORDER: u64 = 4 << 20;
+/// Bytes that all of it writes at most.
+const WRITTEN: u64 = 16 << 20;
+/// In this order; and what a second round is called.
+const SHIFTED: [bool; 2] = [false, true];
+const REPEAT_SUFFIX: &str = " again";
+/// So many longer writes that are indifferent to their start end the search.
+const INDIFFERENT: usize = 2;
+
+/// Writes aligned and half-shifted blocks, each followed by a flush.
+pub(super) struct MapPageExperiment;
+
+impl Experiment for MapPageExperiment {
+    fn name(&self) -> &'static str {
+        "map-page"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
+            return None;
+        }
+        if context.segments.is_empty() {
+            return Some(write_in_order("write", 0..AREA + u64::from(LONGEST), DataClass::Random));
+        }
+        let pairs = pairs(context);
+        if is_enough(&pairs) {
+            // Collection may have come between: it has to show twice.
+            let (found, _) = pairs.iter().rfind(|(_, compared)| costs(compared))?;
+            return SHIFTED.into_iter().find_map(|shifted| {
+                let name = name(*found, shifted, REPEAT_SUFFIX);
+                context.segment(&name).is_none().then(|| placed_writes(name, *found, shifted))
+            });
+        }
+        let all = lengths(context).flat_map(|length| SHIFTED.map(|shifted| (length, shifted)));
+        let mut left =
+            all.filter(|(length, shifted)| context.segment(&name(*length, *shifted, "")).is_none());
+        if let Some((length, shifted)) = left.next() {
+            return Some(placed_writes(name(length, shifted, ""), length, shifted));
+        }
+        let in_order = |length: &u32| context.segment(&format!("in order {length}")).is_none();
+        let block = short_lengths(context).find(in_order)?;
+        let place = AccessPattern::Sequential(Region::bytes(0..IN_ORDER));
+        Some(synced_writes(format!("in order {block}"), block, place, WRITES))
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
+        }
+        let pairs = pairs(context);
+        if pairs.is_empty() {
+            return Finding::default();
+        }
+        let (in_order, property) = (in_order(context), infer_property(&pairs));
+        if property.value().is_none() && !in_order.is_empty() {
+            let property = infer_sequential(&in_order);
+            let picture = picture_in_order(&in_order, &property);
+            return Finding::single(property, Some(("synced_writes_in_order", picture)));
+        }
+        let picture = picture(&pairs, &property);
+        Finding::single(property, Some(("aligned_and_shifted_writes", picture)))
+    }
+}
+
+/// Why it can not be asked here, if it can not.
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let undecided = |reason| Some(Property::undecided(Key::MapPageBytes, reason));
+    match context.inferences.word(Key::Medium) {
+        None => undecided(wording::medium_unknown()),
+        Some(medium) if medium != "flash" => undecided(wording::only_flash()),
+        _ if context.segments.is_empty() && !context.may_write(WRITTEN) => {
+            undecided(context.write_refusal(WRITTEN))
+        }
+        _ if context.evidence.identity.kind == Kind::Folder
+            && context.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA) =>
+        {
+            undecided(wording::short_files())
+        }
+        _ => None,
+    }
+}
+
+/// Lengths that can be shifted by their half.
+fn lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
+    let shortest = 2 * context.block();
+    std::iter::successors(Some(shortest), |length| Some(2 * length)).take_while(|length| *length <= LONGEST)
+}
+
+/// Lengths down to the shortest that there is.
+fn short_lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
+    std::iter::once(context.block()).chain(lengths(context))
+}
+
+/// Length of writes in order, and what one takes until it is flushed.
+fn in_order(context: &ExperimentContext<'_>) -> Vec<(u32, f64)> {
+    let time = |length: u32| {
+        let times = synced_times(context.segment(&format!("in order {length}"))?);
+        // The first ones still wait for what was written before. Of two halves of a page one goes on, and the other writes it again.
+        Some((length, quantile(times.get(FIRST..)?, MOST).filter(|time| *time > 0.0)?))
+    };
+    short_lengths(context).filter_map(time).collect()
+}
+
+fn name(length: u32, shifted: bool, round: &str) -> String {
+    format!("{} {length}{round}", if shifted { "shifted" } else { "aligned" })
+}
+
+/// Writes at multiples of their length, or half a length behind.
+fn placed_writes(name: String, length: u32, shifted: bool) -> Workload {
+    let shift = if shifted { u64::from(length / 2) } else { 0 };
+    synced_writes(name, length, AccessPattern::Random(Region::bytes(shift..AREA + shift)), WRITES)
+}
+
+/// Length of the writes, and aligned beside shifted ones.
+fn pairs(context: &ExperimentContext<'_>) -> Vec<(u32, MedianComparison)> {
+    let pair = |length: u32, round| {
+        let times = |shifted| context.segment(&name(length, shifted, round)).map(synced_times);
+        MedianComparison::from_times(&times(false)?, &times(true)?)
+    };
+    let newest = |length| Some((length, pair(length, REPEAT_SUFFIX).or_else(|| pair(length, ""))?));
+    lengths(context).filter_map(newest).collect()
+}
+
+fn costs(compared: &MedianComparison) -> bool {
+    compared.is_less(COSTS)
+}
+
+/// The longest writes for which the start matters have been passed.
+fn is_enough(pairs: &[(u32, MedianComparison)]) -> bool {
+    let last = pairs.iter().rposition(|(_, compared)| costs(compared));
+    last.is_some_and(|last| pairs.len() > last + INDIFFERENT)
+}
+
+fn infer_property(pairs: &[(u32, MedianComparison)]) -> Property {
+    let Some((length, compared)) = pairs.iter().rfind(|(_, compared)| costs(compared)) else {
+        return Property::undecided(Key::MapPageBytes, wording::aligned_alike());
+    };
+    let page = f64::from(*length);
+    let slower = Share(1.0 / compared.ratio() - 1.0);
+    if !is_enough(pairs) {
+        return Property::undecided(Key::MapPageBytes, wording::longer_untested((*length).into(), slower));
+    }
+    let reason = wording::unaligned_slower((*length).into(), slower);
+    Property::number(Key::MapPageBytes, page, (page, page), 0.97, reason)
+}
+
+fn infer_sequential(in_order: &[(u32, f64)]) -> Property {
+    let falls = |pair: &&[(u32, f64)]| pair[0].1 > FALLS * pair[1].1;
+    let mut falls = in_order.windows(2).filter(falls);
+    let (Some(fall), None) = (falls.next(), falls.next()) else {
+        return Property::undecided(Key::MapPageBytes, wording::lengths_alike());
+    };
+    let page = f64::from(fall[1].0);
+    let [(short, short_ns), (long, long_ns)] = [fall[0], fall[1]];
+    let reason = wording::shorter_rewritten(short.into(), Latency(short_ns), long.into(), Latency(long_ns));
+    Property::number(Key::MapPageBytes, page, (page, page), 0.97, reason)
+}
+
+fn picture_in_order(in_order: &[(u32, f64)], property: &Property) -> Series {
+    let points = in_order.iter().map(|(length, time)| [f64::from(*length), *time]).collect();
+    let mark = property.value().map(|page| Mark { x: page, label: "mapping unit".into() });
+    Series::new(
+        wording::SYNCED_SEQUENTIAL,
+        Shape::Line,
+        axis("write size", "bytes").logarithmic(),
+        axis("until it is flushed", "ns").logarithmic(),
+    )
+    .lines([Line::new("sequential", points)])
+    .marks(mark)
+}
+
+fn picture(pairs: &[(u32, MedianComparison)], property: &Property) -> Series {
+    let line = |name, of: fn(&MedianComparison) -> f64| {
+        Line::new(name, pairs.iter().map(|(length, compared)| [f64::from(*length), of(compared)]).collect())
+    };
+    let mark = property.value().map(|page| Mark { x: page, label: "mapping unit".into() });
+    Series::new(
+        wording::ALIGNED_AND_SHIFTED,
+        Shape::Line,
+        axis("write size", "bytes").logarithmic(),
+        axis("until it is flushed", "ns").logarithmic(),
+    )
+    .lines([
+        line("aligned", |compared| compared.first),
+        line("unaligned by half", |compared| compared.second),
+    ])
+    .marks(mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(length: u32, aligned: f64, shifted: f64) -> (u32, MedianComparison) {
+        let around = |level: f64| -> Vec<f64> { (0..24).map(|index| level + f64::from(index % 5)).collect() };
+        (length, MedianComparison::from_times(&around(aligned), &around(shifted)).unwrap())
+    }
+
+    #[test]
+    fn the_page_is_the_longest_write_that_minds_its_start() {
+        let pairs = [
+            pair(2048, 1000.0, 1000.0),
+            pair(4096, 1000.0, 1040.0),
+            pair(8192, 900.0, 1000.0),
+            pair(16_384, 950.0, 950.0),
+            pair(32_768, 990.0, 990.0),
+        ];
+        assert!(is_enough(&pairs) && !is_enough(&pairs[..4]));
+        assert_eq!(infer_property(&pairs).value(), Some(8192.0));
+        assert_eq!(infer_property(&pairs[..4]).value(), None, "longer ones may mind, too");
+        assert_eq!(infer_property(&pairs[..1]).value(), None);
+    }
+
+    #[test]
+    fn a_map_of_blocks_shows_its_page_where_writes_go_on() {
+        let falls = [(2048, 35e6), (4096, 34e6), (8192, 1e6), (16_384, 1.2e6)];
+        assert_eq!(infer_sequential(&falls).value(), Some(8192.0));
+        assert_eq!(infer_sequential(&falls[..2]).value(), None);
+        let twice = [(2048, 35e6), (4096, 1e6), (8192, 30e6), (16_384, 1.2e6)];
+        assert_eq!(infer_sequential(&twice).value(), None, "merges that come and go");
+    }
+}

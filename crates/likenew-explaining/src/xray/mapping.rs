@@ -1,0 +1,281 @@
+//! Which family the translation layer belongs to, and the cluster of those that map whole blocks.
+//!
+//! A map of whole blocks has to bring a cluster together (merge it) when writes leave it incomplete; a page map has nothing of the kind.
+//! So the first pages of one cluster after another are written, each waited for: a merge takes as long as copying a cluster. Where clusters
+//! begin, pauses show when the drive is written in order: the old block of each complete cluster is erased. Writes at random
+//! within one cluster then part those that keep logs from those that do not.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::{Line, Mark, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::quantity::Latency;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::until::Until;
+use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+use likenew_stats::spikes::{Spikes, spikes};
+use likenew_stats::summary::median;
+
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::property::{Key, Property};
+use super::synced_writes::{synced_times, synced_writes};
+use super::wording::{self, MergeTimes};
+use likenew_procedure_support::series::axis;
+
+/// Writes in order that look for pauses: how long their I/Os are, and how much is written, one try after the other.
+const TRIES: [(u32, u64); 4] =
+    [(16 << 10, 16 << 20), (64 << 10, 64 << 20), (16 << 10, 64 << 20), (64 << 10, 192 << 20)];
+const DEPTH: u32 = 4;
+/// First pages of clusters that are written, and how many of the last of them count: logs have to be full.
+const HEADS: u32 = 48;
+const LAST: usize = 12;
+/// Writes at random in one cluster, and in order.
+const FEW: u32 = 16;
+/// A merge takes so many times as long as the same write in order.
+const MERGE: f64 = 8.0;
+/// More than a block's share of a merge: what a log block takes without one.
+const UNMERGED_SHARE: f64 = 0.25;
+/// No erase block has had fewer pages.
+const BLOCK_PAGES: f64 = 60.0;
+/// A drive larger than this is not filled to see how its map takes small writes.
+const FILL_MAX: u64 = 32 << 30;
+/// Bytes that the search for clusters writes at least.
+const WRITTEN: u64 = 128 << 20;
+/// Pages of the map where nothing else is known.
+const PAGE: u32 = 16 << 10;
+
+/// Looks for merges.
+pub(super) struct MappingExperiment;
+
+impl Experiment for MappingExperiment {
+    fn name(&self) -> &'static str {
+        "mapping"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
+            return None;
+        }
+        if context.segments.is_empty()
+            && !is_full(context)
+            && context.is_whole()
+            && context.may_write(context.span + (1 << 30))
+            && context.span <= FILL_MAX
+        {
+            return Some(in_order("fill", 128 << 10, context.span, 0));
+        }
+        let page = page(context);
+        if context.segment("follow").is_none() {
+            let start = context.span / 2 / (1 << 20) * (1 << 20);
+            let place = AccessPattern::Sequential(Region::bytes(start..start + (8 << 20)));
+            return Some(synced_writes("follow", 2 * page, place, FEW));
+        }
+        if context.segment("wide").is_none() {
+            return Some(synced_writes(
+                "wide",
+                page,
+                AccessPattern::Random(Region::bytes(0..context.span)),
+                HEADS,
+            ));
+        }
+        let cluster = cluster(context);
+        let attempts = tries(context).count();
+        let times = Times::from_context(context);
+        // What is merged anyway is worth a longer search.
+        let merges = times.as_ref().is_some_and(|times| times.merge() > 0.0);
+        let most = if merges { TRIES.len() } else { TRIES.len() - 1 };
+        if cluster.is_none() && attempts < most {
+            let (block, bytes) = TRIES[attempts];
+            let bytes = bytes.min(context.span / 2);
+            let name = format!("in order {}", attempts + 1);
+            return context.may_write(bytes).then(|| in_order(&name, block, bytes, SAMPLES_MAX));
+        }
+        let step = cluster.map(|cluster| (cluster.period / f64::from(page)).round() as u64 * u64::from(page));
+        if let Some(step) = step.filter(|_| context.segment("heads").is_none()) {
+            let place = AccessPattern::Strided { region: Region::bytes(0..context.span), step };
+            return Some(synced_writes("heads", 2 * page, place, HEADS));
+        }
+        if times.is_some_and(|times| times.merge() > 0.0) && context.segment("narrow").is_none() {
+            let pages = step.map_or(64, |step| step / u64::from(page) * 7 / 8).clamp(2, 64);
+            let place = AccessPattern::Random(Region::bytes(0..pages * u64::from(page)));
+            return Some(synced_writes("narrow", page, place, 2 * FEW));
+        }
+        None
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
+        }
+        let Some(times) = Times::from_context(context) else { return Finding::default() };
+        let cluster = cluster(context);
+        let mapping = infer_property(&times, is_full(context));
+        let mut pictures = vec![("writes_in_places", places(context, &times))];
+        let mut properties = vec![mapping];
+        if let Some(cluster) = cluster.filter(|_| times.merge() > 0.0) {
+            let unit = erase_unit(&cluster, f64::from(page(context)));
+            properties.push(unit);
+            pictures
+                .extend(tries(context).last().map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
+        }
+        Finding { properties, pictures, ..Finding::default() }
+    }
+}
+
+/// Why it can not be asked here, if it can not.
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let undecided = |reason| Some(Property::undecided(Key::Mapping, reason));
+    match context.inferences.word(Key::Medium) {
+        None => undecided(wording::medium_unknown()),
+        Some(medium) if medium != "flash" => undecided(wording::only_flash()),
+        _ if context.segments.is_empty() && !context.may_write(WRITTEN) => {
+            undecided(context.write_refusal(WRITTEN))
+        }
+        _ => None,
+    }
+}
+
+/// Whether all that is looked at was written in order in this run.
+fn is_full(context: &ExperimentContext<'_>) -> bool {
+    let in_order = context.evidence.segments.iter().filter(|segment| {
+        let forward = |stream: &Stream| {
+            matches!(stream.pattern, AccessPattern::Sequential(_)) && stream.op == Mix::Only(Op::Write)
+        };
+        segment.workload.streams.len() == 1 && segment.workload.streams.iter().all(forward)
+    });
+    in_order.map(super::context::bytes_written).sum::<u64>() >= context.span - context.span / 50
+}
+
+fn page(context: &ExperimentContext<'_>) -> u32 {
+    context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
+}
+
+fn in_order(name: &str, block: u32, bytes: u64, samples: u32) -> Workload {
+    let place = AccessPattern::Sequential(Region::bytes(0..bytes));
+    let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
+    Workload { samples, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
+}
+
+fn tries<'a>(context: &ExperimentContext<'a>) -> impl Iterator<Item = &'a Segment> {
+    let attempts =
+        context.segments.iter().copied().filter(|segment| own_name(segment).starts_with("in order "));
+    attempts.collect::<Vec<_>>().into_iter()
+}
+
+/// Bytes written, and how long the drive took for the last I/O of them.
+fn waits(segment: &Segment) -> (Vec<f64>, Vec<f64>) {
+    let mut written = 0.0;
+    let step = |pair: &[likenew_core::sample::Sample]| {
+        written += f64::from(pair[1].length);
+        (written, pair[1].done.since(pair[0].done).0 as f64)
+    };
+    segment.samples.windows(2).map(step).unzip()
+}
+
+/// The pauses of the last writes in order, if they come regularly.
+fn cluster(context: &ExperimentContext<'_>) -> Option<Spikes> {
+    let (places, waits) = waits(tries(context).last()?);
+    let page = f64::from(page(context));
+    // A whole number of pages is known for certain. What comes sooner than the shortest erase block is full is dies in turn.
+    let pauses = spikes(&places, &waits, BLOCK_PAGES * page);
+    pauses.filter(|cluster| cluster.error < page / 4.0)
+}
+
+/// What single writes took, in nanoseconds.
+struct Times {
+    /// In order.
+    follow: f64,
+    /// Anywhere.
+    wide: f64,
+    /// At the beginnings of clusters.
+    heads: Option<f64>,
+    /// Within a cluster.
+    narrow: Option<f64>,
+}
+
+impl Times {
+    fn from_context(context: &ExperimentContext<'_>) -> Option<Self> {
+        let of = |name: &str| {
+            let times = synced_times(context.segment(name)?);
+            median(times.get(times.len().saturating_sub(LAST)..)?).filter(|time| *time > 0.0)
+        };
+        Some(Self { follow: of("follow")?, wide: of("wide")?, heads: of("heads"), narrow: of("narrow") })
+    }
+
+    fn heads_merge(&self) -> bool {
+        self.heads.is_some_and(|heads| heads > MERGE * self.follow)
+    }
+
+    fn wide_merges(&self) -> bool {
+        self.wide > MERGE * self.follow
+    }
+
+    /// How long a merge takes.
+    fn merge(&self) -> f64 {
+        let heads = self.heads.filter(|_| self.heads_merge()).unwrap_or(0.0);
+        if self.wide_merges() { heads.max(self.wide) } else { heads }
+    }
+}
+
+fn infer_property(times: &Times, is_full: bool) -> Property {
+    let (sequential, random) = (Latency(times.follow), Latency(times.wide));
+    if times.merge() == 0.0 {
+        let reason = wording::nothing_merged(sequential, random, times.heads.map(Latency));
+        let confidence = if is_full && times.heads.is_some() { 0.97 } else { 0.85 };
+        let page = Property::word(Key::Mapping, "page", confidence, reason);
+        return if is_full { page } else { page.caveat(wording::not_full_before()) };
+    }
+    let Some(narrow) = times.narrow else {
+        return Property::undecided(Key::Mapping, wording::unlocated_merges(sequential, random));
+    };
+    let merge = Latency(times.merge());
+    let measured = MergeTimes { sequential, random, within: Latency(narrow), merge };
+    match narrow > UNMERGED_SHARE * times.merge() {
+        true => Property::word(Key::Mapping, "block", 0.97, wording::every_write_merged(&measured)),
+        false => Property::word(Key::Mapping, "hybrid", 0.97, wording::log_absorbs_writes(&measured)),
+    }
+}
+
+fn erase_unit(cluster: &Spikes, page: f64) -> Property {
+    let bytes = (cluster.period / page).round() * page;
+    let margin = (2.0 * page).max(2.0 * cluster.error).max(0.006 * bytes);
+    Property::number(
+        Key::EraseUnitBytes,
+        bytes,
+        (bytes - margin, bytes + margin),
+        0.97,
+        wording::cluster_pauses(bytes, cluster.places.len()),
+    )
+}
+
+fn places(context: &ExperimentContext<'_>, times: &Times) -> Series {
+    let of = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
+    let all = [Some(times.follow), Some(times.wide), times.heads, times.narrow];
+    let points = all.into_iter().enumerate().filter_map(of).collect();
+    let title = wording::synced_writes_title(page(context).into());
+    Series::new(title, Shape::Bars, axis("pattern", ""), axis("median", "ns"))
+        .categories(["sequential", "random", "where pauses begin", "within one cluster"])
+        .lines([Line::new("writes", points)])
+}
+
+fn pauses(segment: &Segment, cluster: &Spikes) -> Series {
+    let (places, waits) = waits(segment);
+    let shown = cluster.places[0] + 8.0 * cluster.period;
+    let every = places.iter().filter(|place| **place <= shown).count().div_ceil(2048).max(1);
+    // Of neighbours the longest, so that no pause is left out.
+    let points = places.chunks(every).zip(waits.chunks(every)).take_while(|(place, _)| place[0] <= shown);
+    let longest = |waits: &[f64]| waits.iter().fold(0.0_f64, |longest, wait| longest.max(*wait));
+    let points = points.map(|(place, waits)| [place[0], longest(waits)]).collect();
+    let marks = cluster.places.iter().take(8).map(|place| Mark { x: *place, label: "erased".into() });
+    Series::new(
+        wording::PAUSES_IN_ORDER,
+        Shape::Line,
+        axis("written", "bytes"),
+        axis("since the write before", "ns"),
+    )
+    .lines([Line::new("writes", points)])
+    .marks(marks)
+}

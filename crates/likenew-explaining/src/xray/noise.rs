@@ -1,0 +1,245 @@
+//! How steady a drive answers when it is asked the same again and again: what is not the drive's own doing shows here.
+//!
+//! Two kinds of rounds take turns: one place read again and again, which no arm has to be moved for, and a stretch read in
+//! order, which keeps the medium itself busy. What belongs to the drive's nature, such as the spread of a network's
+//! latencies or an arm that goes back to the start, counts for nothing.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::quantity::{Factor, Share};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::interval::share_interval;
+use likenew_stats::summary::{median, quantile, standard_deviation};
+
+use super::background_io::BackgroundIo;
+use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::wording::Disturbance;
+
+pub(super) const NAME: &str = "noise";
+const SAME_PLACE: &str = "same place";
+const IN_ORDER: &str = "sequential";
+
+/// So many rounds, half of them of each kind: together so long that what comes every few seconds is met.
+const ROUNDS: usize = 16;
+const ROUND: Nanos = Nanos::from_millis(300);
+const SAMPLES: u32 = 2048;
+/// Read in order by one I/O, and before it begins again.
+const LENGTH: u32 = 256 << 10;
+const STRETCH: u64 = 256 << 20;
+/// Reads at the beginning of a round that count for nothing.
+const ON_THE_WAY: usize = 3;
+/// An I/O of more than so many medians is an outlier.
+const OUTLIER: f64 = 4.0;
+/// A read of one place that takes more than so many medians has waited for something.
+const SLOW_READ_FACTOR: f64 = 1.5;
+/// What is within so many standard deviations of the drive's own spread is its nature.
+const DEVIATIONS: f64 = 4.0;
+/// A spread between rounds, a share of outliers, and one of reads that had waited, above which a drive is called busy.
+const SPREAD_MAX: f64 = 0.05;
+const OUTLIERS_MAX: f64 = 0.01;
+/// The share of outliers among reads of one place, of which nothing of the drive's own makes any.
+const RARE_MAX: f64 = 1e-4;
+const WAITED_MAX: f64 = 0.05;
+
+/// How steady a drive answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Noise {
+    /// By how much equal rounds differ beyond what the drive's own spread explains, as a share of their median: one standard
+    /// deviation.
+    pub(super) spread: f64,
+    /// Share of I/Os that took more than four medians, and more than the drive's own spread explains: the lower end of its
+    /// 90 % interval, as few tell little.
+    pub(super) outliers: f64,
+    /// The same of reads of one place alone.
+    pub(super) rare: f64,
+    /// The same of reads of one place that took half as long again as usual.
+    pub(super) wait_share: f64,
+    /// The drive's own spread: the standard deviation of the logarithm of the latency of reading one place, as its lower half
+    /// shows it, which nobody else's I/O makes wider.
+    pub(super) log_deviation: f64,
+    /// The same as the upper half shows it, which everything makes wider.
+    pub(super) upper: f64,
+    /// The median latency of reading one place, in nanoseconds.
+    pub(super) typical_ns: f64,
+    /// What others asked of the drive meanwhile.
+    pub(super) background_io: BackgroundIo,
+}
+
+impl Noise {
+    /// Whether something else than the drive decides how long an I/O takes.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.disturbances().is_empty()
+    }
+
+    /// What says so.
+    fn disturbances(&self) -> Vec<Disturbance> {
+        let outliers = self.outliers.max(self.rare);
+        let disturbances = [
+            (self.spread > SPREAD_MAX).then_some(Disturbance::Rounds(Share(self.spread))),
+            (self.outliers > OUTLIERS_MAX || self.rare > RARE_MAX)
+                .then_some(Disturbance::Outliers { share: Share(outliers), factor: Factor(OUTLIER) }),
+            (self.wait_share > WAITED_MAX).then_some(Disturbance::SlowReads(Share(self.wait_share))),
+            self.background_io.disturb().then(|| self.background_io.disturbance()),
+        ];
+        disturbances.into_iter().flatten().collect()
+    }
+}
+
+/// What disturbs an X-ray: how the drive answered, and `background_io` that a later test met.
+pub(super) fn disturbances(noise: Option<&Noise>, background_io: Option<BackgroundIo>) -> Vec<Disturbance> {
+    let mut disturbances = noise.map(Noise::disturbances).unwrap_or_default();
+    let is_known = noise.is_some_and(|noise| noise.background_io.disturb());
+    disturbances.extend(background_io.filter(|_| !is_known).map(|background_io| background_io.disturbance()));
+    disturbances
+}
+
+/// Reads one place again and again, and a stretch in order.
+pub(super) struct NoiseExperiment;
+
+impl Experiment for NoiseExperiment {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let round = context.segments.len();
+        let (name, stream) = if round.is_multiple_of(2) {
+            let block = context.block().max(4096);
+            (SAME_PLACE, random_reads(0..u64::from(block), block, 1))
+        } else {
+            let stretch = STRETCH.min(context.span - context.span % u64::from(LENGTH));
+            let place = AccessPattern::Sequential(Region::bytes(0..stretch));
+            (IN_ORDER, Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random))
+        };
+        let until = Until::elapsed(ROUND);
+        let workload = Workload::new(format!("{name} {}", round / 2 + 1), until, vec![stream]);
+        (round < ROUNDS).then_some(Workload { samples: SAMPLES, ..workload })
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        Finding { noise: noise(&context.segments), ..Finding::default() }
+    }
+}
+
+fn noise(rounds: &[&Segment]) -> Option<Noise> {
+    let of = |kind: &str| -> Vec<Vec<f64>> {
+        let rounds = rounds.iter().filter(|round| own_name(round).starts_with(kind));
+        // The first reads of a round may have a way to go that the others have not.
+        let rounds = rounds.map(|round| latencies(round).split_off(ON_THE_WAY.min(round.samples.len())));
+        rounds.filter(|round| round.len() > 1).collect()
+    };
+    let same = Rounds::from_times(&of(SAME_PLACE))?;
+    // The first round in order may find less of the map at hand than those after it.
+    let in_order = Rounds::from_times(of(IN_ORDER).get(1..).unwrap_or_default());
+    let worst = |of: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, of).max(of(&same));
+    Some(Noise {
+        spread: worst(|rounds| rounds.spread),
+        outliers: worst(|rounds| rounds.outliers),
+        rare: same.outliers,
+        wait_share: same.wait_share,
+        log_deviation: same.log_deviation,
+        upper: same.upper,
+        typical_ns: same.typical_ns,
+        background_io: BackgroundIo::in_segment(rounds.iter().copied()),
+    })
+}
+
+/// What equal rounds of one kind show.
+struct Rounds {
+    spread: f64,
+    outliers: f64,
+    wait_share: f64,
+    log_deviation: f64,
+    upper: f64,
+    typical_ns: f64,
+}
+
+impl Rounds {
+    fn from_times(rounds: &[Vec<f64>]) -> Option<Self> {
+        let medians: Vec<f64> = rounds.iter().filter_map(|round| median(round)).collect();
+        let typical_ns = median(&medians).filter(|usual| *usual > 0.0)?;
+        let spreads = rounds.iter().filter_map(|round| spreads(round));
+        let (lower, upper): (Vec<f64>, Vec<f64>) = spreads.unzip();
+        let (log_deviation, upper) = (median(&lower).unwrap_or(0.0), median(&upper).unwrap_or(0.0));
+        // The standard error of a median of n normal values is √(π/2)·σ/√n.
+        let least = rounds.iter().map(Vec::len).min().unwrap_or(1) as f64;
+        let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * log_deviation;
+        let between = standard_deviation(&medians).unwrap_or(0.0) / typical_ns;
+        let all: Vec<f64> = rounds.concat();
+        let share = |times: f64| {
+            let limit = typical_ns * times.max((DEVIATIONS * log_deviation).exp());
+            let hits = all.iter().filter(|latency| **latency > limit).count();
+            share_interval(hits as u64, all.len() as u64, 0.9).map_or(0.0, |interval| interval.low)
+        };
+        let spread = (between * between - expected * expected).max(0.0).sqrt();
+        Some(Self {
+            spread,
+            outliers: share(OUTLIER),
+            wait_share: share(SLOW_READ_FACTOR),
+            log_deviation,
+            upper,
+            typical_ns,
+        })
+    }
+}
+
+/// The standard deviation of the logarithm of these as their lower and as their upper half shows it: the distances from the
+/// median to the tenth and to the ninetieth percentile, which are 1.2816 standard deviations of a normal distribution.
+pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
+    let (low, high) = (quantile(latencies, 0.1)?, quantile(latencies, 0.9)?);
+    let middle = median(latencies)?;
+    (low > 0.0).then(|| ((middle / low).ln() / 1.2816, (high / middle).ln() / 1.2816))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Latencies of a log-normal distribution by its quantiles, in an order without meaning.
+    fn log_normal(count: usize, deviation: f64) -> Vec<f64> {
+        // Tukey's lambda of 0.14 is the normal distribution to within a hundredth up to three deviations.
+        let quantile = |p: f64| (p.powf(0.14) - (1.0 - p).powf(0.14)) / 0.1975;
+        let p = |index: usize| ((index * 7919) % count) as f64 / count as f64 + 0.5 / count as f64;
+        (0..count).map(|index| 8e5 * (deviation * quantile(p(index))).exp()).collect()
+    }
+
+    #[test]
+    fn the_tail_of_a_network_is_its_nature() {
+        let rounds: Vec<Vec<f64>> = (0..4).map(|_| log_normal(251, 0.69)).collect();
+        let rounds = Rounds::from_times(&rounds).expect("there are rounds");
+        assert!((rounds.log_deviation - 0.69).abs() < 0.05, "{}", rounds.log_deviation);
+        assert_eq!((rounds.outliers, rounds.wait_share, rounds.spread), (0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn one_in_ten_that_waits_for_somebody_is_noticed() {
+        let round: Vec<f64> = (0..1000).map(|read| if read % 10 == 3 { 2e5 } else { 1e5 }).collect();
+        let rounds = Rounds::from_times(&[round.clone(), round]).expect("there are rounds");
+        assert!((rounds.wait_share - 0.09).abs() < 0.01 && rounds.outliers == 0.0);
+    }
+
+    #[test]
+    fn few_among_thousands_that_take_long_are_noticed() {
+        let rounds = |outliers: usize| -> Vec<Vec<f64>> {
+            let late = |round: usize, read: usize| read == 700 && round < outliers;
+            let read = |round| (0..2000).map(move |read| if late(round, read) { 5e7 } else { 1e5 }).collect();
+            (0..8).map(read).collect()
+        };
+        let rare = |outliers| Rounds::from_times(&rounds(outliers)).expect("there are rounds").outliers;
+        assert!(rare(6) > RARE_MAX && rare(1) < RARE_MAX, "{} {}", rare(6), rare(1));
+        assert!(Noise { rare: rare(6), ..Noise::default() }.is_busy());
+    }
+
+    #[test]
+    fn a_drive_that_slows_down_is_noticed() {
+        let rounds: Vec<Vec<f64>> = [1e5, 1e5, 2e5, 2e5].iter().map(|latency| vec![*latency; 100]).collect();
+        assert!(Rounds::from_times(&rounds).expect("there are rounds").spread > 0.3);
+    }
+}

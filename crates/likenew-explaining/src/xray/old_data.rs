@@ -1,0 +1,181 @@
+//! Whether old data takes longer to read than fresh data: the same addresses read as they were found, and again after
+//! the drive was filled.
+//!
+//! Charge leaks out of flash cells, and pages that are not read right at once are read again (Cai and others, "Data
+//! Retention in MLC NAND Flash Memory", HPCA 2015). A little writing shows nothing: it may lie in a block that was begun long
+//! ago and reads like old data, or in a pseudo-SLC cache, which is read faster at any age. What lies in the middle of a drive that
+//! was filled in order is neither.
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::quantity::Latency;
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, amount};
+use likenew_core::until::Until;
+use likenew_core::workload::Workload;
+use likenew_stats::interval::median_interval;
+use likenew_stats::summary::{median, sorted};
+
+use super::context::{ExperimentContext, latencies, random_reads};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::property::{Key, Property};
+use super::sequential_area::written_in_order;
+use super::wording;
+use likenew_procedure_support::series::axis;
+
+pub(super) const UNTOUCHED_READS: &str = "untouched";
+const FRESH: &str = "fresh";
+/// What is read, by reads as long as pages of maps are.
+const WINDOW: u64 = 4 << 20;
+const LENGTHS: [u32; 3] = [4096, 8192, 16_384];
+const READS: u32 = 192;
+/// Ratios within this of one are none, and up to the second nothing is claimed.
+const SAME: f64 = 0.03;
+const LONGER: f64 = 0.05;
+/// Medians repeat no better than this.
+const UNSURE: f64 = 0.01;
+
+/// Reads a few addresses as they were found, before anything else is done to them.
+pub(super) struct UntouchedReads;
+
+impl Experiment for UntouchedReads {
+    fn name(&self) -> &'static str {
+        UNTOUCHED_READS
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        // In a folder everything has just been written.
+        let is_new = written_in_order(context).is_some();
+        let is_wanted = is_wanted(context) && (!is_new || !context.segments.is_empty());
+        let length = LENGTHS.get(context.segments.len()).filter(|_| is_wanted)?;
+        Some(reading(window(context.span), (*length).max(context.block())))
+    }
+
+    fn find(&self, _context: &ExperimentContext<'_>) -> Finding {
+        Finding::default()
+    }
+}
+
+/// Reads them again after they were written together with all others.
+pub(super) struct OldData;
+
+impl Experiment for OldData {
+    fn name(&self) -> &'static str {
+        "old-data"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        let before = as_found(context)?;
+        if !is_wanted(context) || context.segment(FRESH).is_some() || !context.is_whole() {
+            return None;
+        }
+        let window = window(context.span);
+        let fresh = || Workload { name: FRESH.into(), ..reading(window.clone(), length(before)) };
+        is_rewritten(context, before, &window).then(fresh)
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let Some(before) = as_found(context) else { return Finding::default() };
+        let Some(after) = context.segment(FRESH) else {
+            let property = Property::undecided(Key::OldDataReadRatio, context.fill_refusal());
+            return Finding::single(property, None);
+        };
+        let property = property(context, before, after);
+        property.map_or_else(Finding::default, |property| {
+            Finding::single(property, Some(("old_and_fresh_reads", picture(before, after))))
+        })
+    }
+}
+
+fn is_wanted(context: &ExperimentContext<'_>) -> bool {
+    context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash")
+}
+
+/// Beyond what a pseudo-SLC cache would take of a fill, and before what is left of it in the end.
+fn window(span: u64) -> Range<u64> {
+    let start = span / 5 * 3;
+    let start = start - start % WINDOW;
+    start..start + WINDOW
+}
+
+fn reading(range: Range<u64>, length: u32) -> Workload {
+    let name = format!("reads of {}", amount(length.into()));
+    let until = Until { elapsed: Some(Nanos::from_secs(20)), ..Until::ops(u64::from(READS)) };
+    Workload { samples: READS, ..Workload::new(name, until, vec![random_reads(range, length, 1)]) }
+}
+
+fn length(segment: &Segment) -> u32 {
+    segment.workload.length_max()
+}
+
+/// What was read as it was found, by reads as long as a page of the map, as far as that is known.
+fn as_found<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
+    let page = context.inferences.number(Key::MapPageBytes).unwrap_or(4096.0);
+    let is_ours = |segment: &&Segment| segment.workload.name.starts_with(UNTOUCHED_READS);
+    let far = |segment: &&Segment| (f64::from(length(segment)) / page).ln().abs();
+    let found = context.evidence.segments.iter().filter(is_ours);
+    found.min_by(|first, other| far(first).total_cmp(&far(other)))
+}
+
+/// Whether these addresses were written in order since, together with most others.
+fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Range<u64>) -> bool {
+    let geometry = &context.evidence.geometry;
+    let later = context.evidence.segments.iter().filter(|segment| segment.started_at >= before.ended_at);
+    let in_order = later.filter(|segment| {
+        let streams = &segment.workload.streams;
+        streams.len() == 1
+            && streams[0].op == Mix::Only(Op::Write)
+            && matches!(streams[0].pattern, AccessPattern::Sequential(_))
+    });
+    let covered = in_order.filter_map(|segment| {
+        let region =
+            segment.workload.streams[0].pattern.region().resolve(geometry.capacity, geometry.block).ok()?;
+        let end = region.end.min(region.start + super::context::bytes_written(segment));
+        let inside = end.min(window.end).saturating_sub(region.start.max(window.start));
+        Some((inside, end - region.start))
+    });
+    let (inside, all) = covered.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    inside >= window.end - window.start && all > context.span / 2
+}
+
+fn property(context: &ExperimentContext<'_>, before: &Segment, after: &Segment) -> Option<Property> {
+    let key = Key::OldDataReadRatio;
+    let (old, fresh) = (latencies(before), latencies(after));
+    let (old_ns, fresh_ns) = (median(&old)?, median(&fresh).filter(|median| *median > 0.0)?);
+    let (of_old, of_fresh) = (median_interval(&old, 0.9)?, median_interval(&fresh, 0.9)?);
+    let noise = context.inferences.noise().copied().unwrap_or_default();
+    let ratio = old_ns / fresh_ns;
+    let wider = 1.0 + UNSURE + 2.0 * noise.spread;
+    let interval = (of_old.low / of_fresh.high / wider, of_old.high / of_fresh.low * wider);
+    let (old, fresh) = (Latency(old_ns), Latency(fresh_ns));
+    let unsure = context.is_busy() && (interval.1 / interval.0 > 1.25 || ratio < 1.0 + 4.0 * LONGER);
+    Some(if ratio < 1.0 - SAME {
+        Property::undecided(key, wording::no_old_data(old, fresh))
+    } else if unsure {
+        Property::undecided(key, wording::unsteady_old_data(old, fresh))
+    } else if ratio > 1.0 + LONGER {
+        Property::number(key, ratio, interval, 0.95, wording::old_data_compared(old, fresh))
+    } else if ratio < 1.0 + SAME {
+        Property::absent(key, 0.95, wording::old_data_compared(old, fresh))
+    } else {
+        Property::undecided(key, wording::close_old_data(old, fresh))
+    })
+}
+
+/// How many reads took at most so long.
+fn picture(before: &Segment, after: &Segment) -> Series {
+    let line = |name: &str, segment: &Segment| {
+        let sorted = sorted(&latencies(segment));
+        let count = sorted.len() as f64;
+        let points = sorted.iter().enumerate().map(|(index, latency)| [*latency, (index + 1) as f64 / count]);
+        Line::new(name, points.collect())
+    };
+    let (latency, share) = (axis("latency", "ns").logarithmic(), axis("share", "1"));
+    Series::new(wording::OLD_AND_FRESH_READS, Shape::Line, latency, share)
+        .lines([line("as found", before), line("rewritten", after)])
+}

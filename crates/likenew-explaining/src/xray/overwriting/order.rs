@@ -1,0 +1,243 @@
+//! Pauses of a drive that is overwritten in order: all dies fill and erase their blocks in step, so that the time of each I/O comes
+//! again after one block of every die.
+
+use std::ops::Range;
+
+use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::Op;
+use likenew_core::sample::Sample;
+use likenew_core::segment::Segment;
+use likenew_stats::period::{Period, period};
+use likenew_stats::recurrence::{Recurrence, recurrence};
+use likenew_stats::summary::mean;
+
+use super::super::context::{ExperimentContext, own_name};
+use super::super::fill;
+use super::super::property::{Key, Property};
+use super::super::wording;
+use super::{BLOCK, DEPTH, IN_PLACE, ORDER, TRIM};
+use likenew_procedure_support::series::axis;
+
+/// Chunks that are looked at together.
+const CHUNKS: usize = 4;
+/// A period that was seen so often needs no more of it.
+const ENOUGH: f64 = 5.0;
+/// Without a cache's help writing takes at least this share of the time that it took when the cache was full.
+const NATIVE: f64 = 0.9;
+/// What a cache takes costs less than this share of what writing without it does. Where no cache is known for certain, so many chunks may
+/// have gone to one at most: 19 % of the span.
+const LIKE_SLOWEST: f64 = 0.6;
+const MAYBE_CACHED_MAX: usize = 6;
+/// No erase block has had fewer than 64 units of programs, of which one in eight may be parity.
+const BLOCK_UNITS: f64 = 54.0;
+/// A write buffer where none was found.
+const BUFFER_USUAL: f64 = 1048576.0;
+/// Nanoseconds that all dies together lose by erasing one block each: as long as one erasure takes, which is 10 ms at most, and less where
+/// something else than programs bounds them.
+const ERASURE: Range<f64> = 2.5e5..1.2e7;
+/// A period is shorter than this share of what is written at once.
+const PASS: f64 = 0.75;
+/// A length that is found is exact, or another one: with this share at least, 92 % of the intervals of 600 drawn drives hold the truth.
+const LENGTH_ERROR_MIN: f64 = 0.0003;
+/// Lengths that differ by less are the same.
+const SAME: f64 = 0.03;
+/// A weaker rhythm is not claimed, and a stronger one is certain.
+const WEAK: f64 = 0.7;
+const STRONG: f64 = 0.85;
+
+/// What was overwritten in order last.
+pub(super) struct Order {
+    /// Nanoseconds that each I/O added.
+    times: Vec<f64>,
+    period: Option<Period>,
+    recurrence: Option<Recurrence>,
+    /// Chunks that were looked at.
+    chunks: usize,
+    /// Whether the recurrence is one of what was overwritten in place, and the last was not.
+    is_earlier: bool,
+}
+
+/// A distance that comes again, in I/Os.
+struct Periodicity {
+    length: f64,
+    /// It lies within so many of that.
+    half: f64,
+    strength: f64,
+    /// Whether both ways to look for it have found it.
+    is_confirmed: bool,
+}
+
+impl Order {
+    pub(super) fn from_context(context: &ExperimentContext<'_>) -> Self {
+        let was_emptied = context.segment(TRIM).is_some();
+        let in_order = stretches(context, if was_emptied { ORDER } else { IN_PLACE });
+        let lead = lead(context);
+        let times: Vec<f64> = in_order.iter().flat_map(|stretch| without_trend(stretch, lead)).collect();
+        let recurs = |stretches: &[Vec<f64>]| {
+            let behind = stretches.iter().map(|stretch| stretch[lead.min(stretch.len() / 2)..].to_vec());
+            recurrence(&behind.collect::<Vec<_>>(), ERASURE)
+        };
+        let last = recurs(&in_order);
+        let is_earlier = was_emptied && last.is_none();
+        let recurrence = if is_earlier { recurs(&stretches(context, IN_PLACE)) } else { last };
+        let chunk = in_order.iter().map(Vec::len).max().unwrap_or(0);
+        // What comes again after no less than a pass over the same addresses may be the pass.
+        let period = period(&times, least(context)).filter(|of| of.length < PASS * chunk as f64);
+        Self { times, period, recurrence, chunks: in_order.len(), is_earlier }
+    }
+
+    /// Nanoseconds a byte in place of a drive that could not be emptied, and has become slower as it was filled: without the help of a cache,
+    /// if it has one, as data in it is still valid.
+    pub(super) fn native(context: &ExperimentContext<'_>) -> Option<f64> {
+        let is_known = fill::cache_of(context).is_some() || fill::cliff_in(context).is_none();
+        if is_known || context.loses_writes() {
+            return None;
+        }
+        chunks(context, IN_PLACE).last().map(cost)
+    }
+
+    /// Chunks that may have gone into a cache when the same was overwritten in place.
+    pub(super) fn cached_ios(context: &ExperimentContext<'_>) -> usize {
+        let most = if fill::cache_of(context).is_some() { usize::MAX } else { MAYBE_CACHED_MAX };
+        chunks(context, IN_PLACE).filter(|chunk| may_be_cached(context, chunk)).count().min(most)
+    }
+
+    /// Whether more of it would say little more.
+    pub(super) fn is_settled(&self) -> bool {
+        self.rhythm().is_some_and(|found| {
+            let is_seen = self.times.len() as f64 > ENOUGH * found.length;
+            is_seen && found.strength >= WEAK && (found.is_confirmed || self.chunks >= CHUNKS)
+        })
+    }
+
+    /// What many widths say counts before the period of one series.
+    fn rhythm(&self) -> Option<Periodicity> {
+        let is_confirmed = !self.is_earlier
+            && self
+                .recurrence
+                .zip(self.period)
+                .is_some_and(|(first, other)| is_same(first.length, other.length));
+        let rhythm = |length: f64, high: f64, strength: f64| Periodicity {
+            length,
+            half: high - length,
+            strength,
+            is_confirmed,
+        };
+        let of_period = |of: Period| rhythm(of.length, of.interval.high, of.strength);
+        let of_recurrence = |of: Recurrence| rhythm(of.length, of.interval.high, of.strength);
+        self.recurrence.map(of_recurrence).or_else(|| self.period.map(of_period))
+    }
+
+    pub(super) fn property(&self, context: &ExperimentContext<'_>) -> Property {
+        let key = Key::EraseUnitBytes;
+        let Some(Periodicity { length, half, strength, .. }) = self.rhythm() else {
+            return Property::undecided(key, wording::no_rhythm());
+        };
+        let bytes = |values: f64| values * f64::from(BLOCK);
+        let reason = wording::rhythm(bytes(length), strength);
+        // What many widths say needs no strength where nothing disturbs it.
+        let weakest = match self.recurrence {
+            _ if context.is_busy() => STRONG,
+            Some(_) => 0.0,
+            None => WEAK,
+        };
+        if bytes(length) > context.span as f64 / 20.0 || strength < weakest {
+            return Property::undecided(key, wording::weak_rhythm(reason));
+        }
+        let value = bytes(length);
+        let half = bytes(half).max(LENGTH_ERROR_MIN * value);
+        // Blocks of a cache that is folded at once hold less than others, and come to their ends more often. Who is told wrongly how much
+        // all dies write together misses the period and finds a multiple of it.
+        let unaided =
+            || likenew_stats::period::period(&self.times, 0.0).is_some_and(|of| is_same(of.length, length));
+        let certain =
+            strength > STRONG && fill::cliff_in(context).is_none() && least(context) > 0.0 && unaided();
+        let confidence = if certain { 0.95 } else { 0.85 };
+        Property::number(key, value, (value - half, value + half), confidence, reason)
+    }
+
+    pub(super) fn picture(&self) -> Option<Series> {
+        let Periodicity { length, .. } = self.rhythm()?;
+        let phases = 128;
+        let mut folded = vec![(0.0, 0u32); phases];
+        for (index, time) in self.times.iter().enumerate() {
+            let phase = (index as f64 / length).fract() * phases as f64;
+            let place = &mut folded[(phase as usize).min(phases - 1)];
+            *place = (place.0 + time, place.1 + 1);
+        }
+        let each = length * f64::from(BLOCK) / phases as f64;
+        let points = folded.iter().enumerate().filter(|(_, of)| of.1 > 0);
+        let points = points.map(|(phase, (sum, count))| [phase as f64 * each, sum / f64::from(*count)]);
+        let (written, time) = (axis("written since", "bytes"), axis("time of an I/O", "ns"));
+        let series = Series::new(wording::PAUSES_OF_ERASING, Shape::Line, written, time);
+        Some(series.lines([Line::new("mean of all periods", points.collect())]))
+    }
+}
+
+fn is_same(length: f64, other: f64) -> bool {
+    (length / other - 1.0).abs() < SAME
+}
+
+fn chunks<'a>(context: &ExperimentContext<'a>, name: &'static str) -> impl Iterator<Item = &'a Segment> {
+    context.segments.clone().into_iter().filter(move |segment| own_name(segment).starts_with(name))
+}
+
+/// Nanoseconds that each I/O of the last chunks has added, of those that no cache has taken.
+fn stretches(context: &ExperimentContext<'_>, name: &'static str) -> Vec<Vec<f64>> {
+    let is_claimed = fill::cache_of(context).is_some();
+    let slowest = chunks(context, name).map(cost).fold(0.0, f64::max);
+    let is_native = |chunk: &&Segment| match is_claimed {
+        true => !may_be_cached(context, chunk),
+        false => cost(chunk) > LIKE_SLOWEST * slowest,
+    };
+    let chunks: Vec<&Segment> = chunks(context, name).filter(is_native).collect();
+    chunks[chunks.len().saturating_sub(CHUNKS)..].iter().map(|chunk| times(chunk)).collect()
+}
+
+/// Nanoseconds a byte.
+fn cost(chunk: &Segment) -> f64 {
+    chunk.elapsed().0 as f64 / chunk.bytes(Op::Write) as f64
+}
+
+/// Whether a cache has taken it, which came to the ends of other blocks. A drive that could not be emptied may just as well have slowed
+/// down because it collects.
+fn may_be_cached(context: &ExperimentContext<'_>, chunk: &Segment) -> bool {
+    let native = match (fill::cache_of(context), fill::cliff_in(context)) {
+        (Some(cache), _) => NATIVE * cache.after,
+        (None, Some(drop)) => (drop.before + drop.after) / 2.0,
+        (None, None) => 0.0,
+    };
+    cost(chunk) < native
+}
+
+/// I/Os between two erasures at least, as far as it is known what all dies write together.
+fn least(context: &ExperimentContext<'_>) -> f64 {
+    let (dies, stripe) =
+        (context.inferences.number(Key::Parallelism), context.inferences.number(Key::StripeBytes));
+    dies.zip(stripe).map_or(0.0, |(dies, stripe)| BLOCK_UNITS * dies * stripe / f64::from(BLOCK))
+}
+
+/// I/Os at the start of a chunk that find the write buffer empty.
+fn lead(context: &ExperimentContext<'_>) -> usize {
+    let buffer = context.inferences.number(Key::WriteBufferBytes).unwrap_or(BUFFER_USUAL);
+    DEPTH as usize + (1.5 * buffer / f64::from(BLOCK)).ceil() as usize
+}
+
+/// Nanoseconds that each I/O of a chunk added.
+fn times(chunk: &Segment) -> Vec<f64> {
+    let mut before = chunk.started_at;
+    let step = |sample: &Sample| {
+        let time = sample.done.since(before.min(sample.done)).0 as f64;
+        before = before.max(sample.done);
+        time
+    };
+    chunk.samples.iter().map(step).collect()
+}
+
+/// What the first I/Os of a chunk added says how fast the buffer takes them: they count as if they had come later, so that places stay
+/// what they are.
+fn without_trend(times: &[f64], lead: usize) -> Vec<f64> {
+    let lead = lead.min(times.len());
+    let usual = mean(&times[lead..]).unwrap_or(0.0);
+    std::iter::repeat_n(usual, lead).chain(times[lead..].iter().copied()).collect()
+}

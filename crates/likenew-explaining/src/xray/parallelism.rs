@@ -1,0 +1,249 @@
+//! How many dies serve reads at once, and what lies together on one: two readers, of which one stays on a single page and
+//! keeps its die busy, while the other reads all over data that was written in order.
+//!
+//! The second reader waits where it meets the die of the first, and nowhere else: so the places where it is slow are
+//! those of one die. They come back with the period of the stripe over all dies, and are as long as what lies together
+//! on one (after Chen, Lee and Zhang, "Essential roles of exploiting internal parallelism of flash memory based solid
+//! state drives in high-speed data processing", HPCA 2011). A link, a channel or firmware that is the bottleneck makes
+//! the second reader wait everywhere, and shows nothing.
+
+mod conflicts;
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_stats::summary::{median, quantile};
+
+use super::context::{ExperimentContext, latencies, random_reads};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::medium::reads_alone;
+use super::property::{Key, Property};
+use super::reason::Reason;
+use super::sequential_area::written_in_order;
+use super::wording;
+use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
+use likenew_core::quantity::{Factor, Share};
+use likenew_procedure_support::series::axis;
+
+/// An area of addresses that is read, the grain of its places, and how many reads of both readers that takes.
+struct Stage {
+    bytes: u64,
+    grain: u64,
+    reads: u32,
+}
+
+/// From the least that has to be written to what the widest stripes need.
+const STAGES: [Stage; 4] = [
+    Stage { bytes: 4 << 20, grain: 4 << 10, reads: 32_768 },
+    Stage { bytes: 16 << 20, grain: 4 << 10, reads: 65_536 },
+    Stage { bytes: 64 << 20, grain: 16 << 10, reads: 65_536 },
+    Stage { bytes: 256 << 20, grain: 64 << 10, reads: 65_536 },
+];
+const SINGLE_READER: &str = "alone";
+const DEEP: &str = "32 in flight";
+const SINGLE_READER_READS: u32 = 256;
+const DEEP_READS: u64 = 2048;
+/// An area is at most this share of all addresses, and smaller where nobody else has written it.
+const SHARE_MAX: u64 = 4;
+const WRITE_MAX: u64 = 64 << 20;
+const WRITE_SHARE: u64 = 32;
+const ALL_ADDRESSES: &str = "two readers, whole span";
+const EVERYWHERE_READS: u32 = 65_536;
+/// Reads all over the drive that differ by less than this share of their median lie on flash of one kind and age.
+const EVEN: f64 = 0.25;
+
+/// Two readers that meet on one die.
+pub(super) struct Parallelism;
+
+impl Experiment for Parallelism {
+    fn name(&self) -> &'static str {
+        "parallelism"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
+            return None;
+        }
+        for stage in usable(context) {
+            if let Some(walk) = context.segment(&walk_name(stage.bytes)) {
+                match Conflicts::from_walk(walk, single_reader_ns(context))
+                    .map(|conflicts| conflicts.pattern())
+                {
+                    None | Some(Pattern::Unclear { .. }) => continue,
+                    Some(_) => return deep(context, walk),
+                }
+            }
+            let name = write_name(stage.bytes);
+            let Some(area) = area(context, stage.bytes) else {
+                // What is there was not written in order, or who knows how.
+                let start = context.span / 2 - context.span / 2 % stage.bytes;
+                let is_little = stage.bytes <= WRITE_MAX.min(context.span / WRITE_SHARE);
+                let may = is_little && context.may_write(stage.bytes);
+                if may && context.segment(&name).is_none() {
+                    return Some(writing(name, start..start + stage.bytes));
+                }
+                break;
+            };
+            if context.segment(SINGLE_READER).is_none() {
+                let until =
+                    Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(SINGLE_READER_READS.into()) };
+                let stream = random_reads(area, context.block(), 1);
+                return Some(Workload {
+                    samples: SINGLE_READER_READS,
+                    ..Workload::new(SINGLE_READER, until, vec![stream])
+                });
+            }
+            return Some(walking(context, stage, area));
+        }
+        // Without a period the share of places tells as much.
+        if context.segment(ALL_ADDRESSES).is_none() && is_even(context) {
+            return Some(walk_all(context));
+        }
+        let last = usable(context).filter_map(|stage| context.segment(&walk_name(stage.bytes))).last()?;
+        deep(context, last)
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let alone_ns = single_reader_ns(context);
+        let walks = STAGES.iter().filter_map(|stage| context.segment(&walk_name(stage.bytes)));
+        let conflicts: Vec<Conflicts> =
+            walks.filter_map(|walk| Conflicts::from_walk(walk, alone_ns)).collect();
+        let is_clear = |conflicts: &&Conflicts| matches!(conflicts.pattern(), Pattern::Clear { .. });
+        let Some(best) = conflicts.iter().find(is_clear).or(conflicts.last()) else {
+            return Finding::default();
+        };
+        let everywhere =
+            context.segment(ALL_ADDRESSES).and_then(|walk| Conflicts::from_walk(walk, typical_ns(context)?));
+        let by_share = everywhere.filter(|_| matches!(best.pattern(), Pattern::Unclear { .. }));
+        let by_share = by_share.map(|conflicts| conflicts.by_share());
+        let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
+        let pattern = by_share.unwrap_or_else(|| best.pattern());
+        let busy = context.is_busy();
+        let [dies, stripe] = properties(&pattern, busy, depth_gain(context, alone_ns));
+        let picture = ("conflicts_by_place", picture(best));
+        Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }
+    }
+}
+
+fn walk_name(bytes: u64) -> String {
+    format!("two readers over {}", likenew_core::units::amount(bytes))
+}
+
+fn write_name(bytes: u64) -> String {
+    format!("write {} in order", likenew_core::units::amount(bytes))
+}
+
+/// A map that is not at hand for all of an area is read from dies, too, which looks like meeting them.
+fn usable(context: &ExperimentContext<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
+    let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let most = context.span / SHARE_MAX;
+    STAGES.iter().filter(move |stage| stage.bytes <= most && stage.bytes as f64 <= covered)
+}
+
+/// Where so much was written in order; beyond the part that a pseudo-SLC cache may hold in other stripes.
+fn area(context: &ExperimentContext<'_>, bytes: u64) -> Option<Range<u64>> {
+    let ground = written_in_order(context)?;
+    let room = (ground.end - ground.start).checked_sub(bytes)?;
+    let start = ground.start + room / 5 * 3;
+    let start = start - (start - ground.start) % (1 << 20);
+    Some(start..start + bytes)
+}
+
+fn writing(name: String, range: Range<u64>) -> Workload {
+    let bytes = range.end - range.start;
+    let place = AccessPattern::Sequential(Region::bytes(range));
+    let stream = Stream::closed(Mix::Only(Op::Write), 1 << 17, place, 1, DataClass::Random);
+    Workload { flush: true, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
+}
+
+fn walking(context: &ExperimentContext<'_>, stage: &Stage, area: Range<u64>) -> Workload {
+    let block = context.block();
+    let pinned = random_reads(area.start..area.start + u64::from(block), block, PINNED_DEPTH);
+    let place =
+        AccessPattern::RandomAligned { region: Region::bytes(area), align: stage.grain.max(block.into()) };
+    let other = Stream { pattern: place, arrival: Arrival::Closed { depth: 1 }, ..pinned.clone() };
+    let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(stage.reads.into()) };
+    let workload = Workload::new(walk_name(stage.bytes), until, vec![pinned, other]);
+    Workload { samples: stage.reads, ..workload }
+}
+
+/// Over all addresses whose map is at hand, whatever has put them where they are.
+fn walk_all(context: &ExperimentContext<'_>) -> Workload {
+    let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let end = context.span.min(covered as u64);
+    let grain = 4096.max(context.block());
+    let stage = Stage { bytes: end, grain: grain.into(), reads: EVERYWHERE_READS };
+    Workload { name: ALL_ADDRESSES.into(), ..walking(context, &stage, 0..end - end % u64::from(grain)) }
+}
+
+/// How long random reads all over the drive took.
+fn typical_ns(context: &ExperimentContext<'_>) -> Option<f64> {
+    median(&latencies(reads_alone(context)?))
+}
+
+/// Whether those lie on flash of one kind and age, and on flash at all: what touches none meets nobody.
+fn is_even(context: &ExperimentContext<'_>) -> bool {
+    if typical_ns(context).is_none_or(|typical_ns| typical_ns < (1.0 - EVEN) * single_reader_ns(context)) {
+        return false;
+    }
+    let reads = reads_alone(context).map(latencies).unwrap_or_default();
+    let (low, high) = (quantile(&reads, 0.05), quantile(&reads, 0.95));
+    low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)
+}
+
+/// How much faster reads are side by side: what is left to say where dies do not show.
+fn deep(context: &ExperimentContext<'_>, walk: &Segment) -> Option<Workload> {
+    let region = walk.workload.streams.get(1)?.pattern.region();
+    let range = region.resolve(context.evidence.geometry.capacity, context.block()).ok()?;
+    let stream = random_reads(range, context.block(), 32);
+    let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
+    context.segment(DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
+}
+
+/// Reads right after a write may have waited for what it has left to do: the fastest tenth has not.
+fn single_reader_ns(context: &ExperimentContext<'_>) -> f64 {
+    context.segment(SINGLE_READER).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
+}
+
+fn depth_gain(context: &ExperimentContext<'_>, alone_ns: f64) -> Option<Factor> {
+    let rate = context.segment(DEEP).and_then(Segment::iops).filter(|_| alone_ns > 0.0)?;
+    Some(Factor(rate * alone_ns / 1e9))
+}
+
+fn properties(pattern: &Pattern, busy: bool, gain: Option<Factor>) -> [Property; 2] {
+    let with_gain = |reason: Reason| gain.into_iter().fold(reason, wording::depth_gain);
+    let undecided = |reason: Reason| {
+        [Key::Parallelism, Key::StripeBytes].map(|key| Property::undecided(key, with_gain(reason.clone())))
+    };
+    match pattern {
+        Pattern::Nowhere => undecided(wording::no_collisions()),
+        Pattern::Everywhere => undecided(wording::collisions_everywhere()),
+        Pattern::Unclear { share } => undecided(wording::irregular_collisions(Share(*share))),
+        Pattern::Clear { share, dies, stripe } => {
+            let reason = with_gain(wording::collisions(Share(*share)));
+            let confidence = if busy { 0.8 } else { 0.95 };
+            let number = |key, (value, low, high)| {
+                Property::number(key, value, (low, high), confidence, reason.clone())
+            };
+            let no_period =
+                || Property::undecided(Key::StripeBytes, wording::irregular_collisions(Share(*share)));
+            let stripe = stripe.map_or_else(no_period, |stripe| number(Key::StripeBytes, stripe));
+            [number(Key::Parallelism, *dies), stripe]
+        }
+    }
+}
+
+fn picture(conflicts: &Conflicts) -> Series {
+    let (offset, latency) = (axis("offset", "bytes"), axis("latency", "ns"));
+    Series::new(wording::CONFLICTS_BY_PLACE, Shape::Scatter, offset, latency)
+        .lines([Line::new("reads", conflicts.points())])
+}

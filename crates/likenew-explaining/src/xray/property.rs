@@ -1,0 +1,276 @@
+//! One property of the inside of a drive: what it is, and how well that is known.
+
+use serde::Serialize;
+
+use super::reason::{Reason, Remedy};
+use super::wording;
+
+/// The highest confidence, in 0..1, where something else uses the drive: below the 0.9 from which an answer counts as
+/// a claim. Our own choice.
+const CONFIDENCE_IN_NOISE: f64 = 0.85;
+
+/// The widest interval that still says something there, as a multiple of the number. Our own choice.
+const WIDTH_MAX: f64 = 1.0;
+
+/// What can be asked of the inside of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Key {
+    /// `disk`, `shingled disk`, `flash` or `virtual`.
+    Medium,
+    /// The family of the translation layer: `page`, `hybrid` (log blocks beside a map of blocks) or `block`.
+    Mapping,
+    /// The mapping unit in bytes: writing less of it costs reading the rest.
+    MapPageBytes,
+    /// Bytes of sequential writes between two erasures of one die: one erase block on each die that is written together
+    /// (a superblock); in a block map, its cluster.
+    EraseUnitBytes,
+    /// Bytes of writes that are taken before the medium has to keep up.
+    WriteBufferBytes,
+    /// Bytes that an empty drive accepts before its write cliff.
+    SlcCacheBytes,
+    /// Bytes a second right after the cliff.
+    SlcSpeedAfterBytesPerS,
+    /// Idle time after which half of the cache is free again, in nanoseconds.
+    SlcRecoveryNs,
+    /// Dies that serve reads at once.
+    Parallelism,
+    /// Bytes of consecutive addresses on one die.
+    StripeBytes,
+    /// Flash beyond the capacity, in percent of it.
+    OverProvisioningPercent,
+    /// Whether the controller compresses: `yes` or `no`.
+    Compression,
+    /// When trimmed data is gone: `immediate`, `idle` or `ignored`.
+    Trim,
+    /// Idle time after which garbage collection starts, in nanoseconds.
+    IdleCollectionNs,
+    /// Time of reading old data over that of fresh data.
+    OldDataReadRatio,
+    /// I/Os that a full bucket of burst credits allows above the baseline rate.
+    TokenBucketIos,
+    /// Addresses that the cached part of the mapping table covers, in bytes.
+    MapCacheBytes,
+}
+
+impl Key {
+    /// In the order of the table.
+    pub(super) const ALL: [Self; 17] = [
+        Self::Medium,
+        Self::Mapping,
+        Self::MapPageBytes,
+        Self::EraseUnitBytes,
+        Self::WriteBufferBytes,
+        Self::SlcCacheBytes,
+        Self::SlcSpeedAfterBytesPerS,
+        Self::SlcRecoveryNs,
+        Self::Parallelism,
+        Self::StripeBytes,
+        Self::OverProvisioningPercent,
+        Self::Compression,
+        Self::Trim,
+        Self::IdleCollectionNs,
+        Self::OldDataReadRatio,
+        Self::TokenBucketIos,
+        Self::MapCacheBytes,
+    ];
+
+    /// The unit of its number; empty for words.
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::Medium | Self::Mapping | Self::Compression | Self::Trim => "",
+            Self::MapPageBytes
+            | Self::EraseUnitBytes
+            | Self::WriteBufferBytes
+            | Self::SlcCacheBytes
+            | Self::StripeBytes
+            | Self::MapCacheBytes => "bytes",
+            Self::SlcSpeedAfterBytesPerS => "bytes/s",
+            Self::SlcRecoveryNs | Self::IdleCollectionNs => "ns",
+            Self::OverProvisioningPercent => "%",
+            Self::Parallelism | Self::OldDataReadRatio | Self::TokenBucketIos => "1",
+        }
+    }
+
+    /// Whether drives of this medium have such a thing at all.
+    pub(super) fn applies_to(self, medium: Option<&str>) -> bool {
+        let everywhere = matches!(self, Self::Medium | Self::Compression | Self::Trim);
+        match medium {
+            Some("flash") => self != Self::TokenBucketIos,
+            Some("virtual") => everywhere || self == Self::TokenBucketIos,
+            Some("disk") => everywhere || self == Self::WriteBufferBytes,
+            Some("shingled disk") => {
+                everywhere || matches!(self, Self::WriteBufferBytes | Self::IdleCollectionNs)
+            }
+            _ => true,
+        }
+    }
+
+    /// The property without whose number this one means nothing.
+    pub(super) fn parent(self) -> Option<Self> {
+        match self {
+            Self::SlcSpeedAfterBytesPerS | Self::SlcRecoveryNs => Some(Self::SlcCacheBytes),
+            Self::StripeBytes => Some(Self::Parallelism),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of a property.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum State {
+    /// One of a few words.
+    Word(&'static str),
+    /// A number, and the ends of its 90 % interval.
+    Number { value: f64, low: f64, high: f64 },
+    /// It was looked for in a way that would have shown it.
+    Absent,
+    /// It shows no signature, or was not looked for.
+    Undecided,
+}
+
+/// A property as far as it is known.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Property {
+    pub(super) key: Key,
+    pub(super) state: State,
+    /// How likely it is right, in 0..1; 0 where it is unknown.
+    pub(super) confidence: f64,
+    pub(super) reason: Reason,
+    /// What limits it, in sentences.
+    pub(super) caveats: Vec<String>,
+    /// Bytes that were written to find it out.
+    pub(super) bytes_written: u64,
+}
+
+impl Property {
+    fn new(key: Key, state: State, confidence: f64, reason: Reason) -> Self {
+        Self { key, state, confidence, reason, caveats: Vec::new(), bytes_written: 0 }
+    }
+
+    /// It is this word.
+    pub(super) fn word(key: Key, word: &'static str, confidence: f64, reason: Reason) -> Self {
+        Self::new(key, State::Word(word), confidence, reason)
+    }
+
+    /// It is this number within these ends of a 90% interval.
+    pub(super) fn number(
+        key: Key,
+        value: f64,
+        interval: (f64, f64),
+        confidence: f64,
+        reason: Reason,
+    ) -> Self {
+        // None of the numbers can be negative.
+        let (low, high) = (interval.0.min(value).max(0.0), interval.1.max(value));
+        Self::new(key, State::Number { value, low, high }, confidence, reason)
+    }
+
+    /// It is not there.
+    pub(super) fn absent(key: Key, confidence: f64, reason: Reason) -> Self {
+        Self::new(key, State::Absent, confidence, reason)
+    }
+
+    /// Nothing can be said.
+    pub(super) fn undecided(key: Key, reason: Reason) -> Self {
+        Self::new(key, State::Undecided, 0.0, reason)
+    }
+
+    /// The number that was found for it.
+    pub(super) fn value(&self) -> Option<f64> {
+        match self.state {
+            State::Number { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The same where something else uses the drive: believed less, and a number within twice the interval, or unknown
+    /// where that leaves nearly everything possible.
+    #[must_use]
+    pub(super) fn in_noise(mut self) -> Self {
+        if self.state == State::Undecided {
+            return self;
+        }
+        self.confidence = self.confidence.min(CONFIDENCE_IN_NOISE);
+        if let State::Number { value, low, high } = self.state {
+            let (low, high) = ((2.0 * low - value).max(0.0), 2.0 * high - value);
+            self.state = match high - low > WIDTH_MAX * value {
+                true => State::Undecided,
+                false => State::Number { value, low, high },
+            };
+        }
+        if self.state == State::Undecided {
+            self.reason = self.reason.how(wording::UNSTEADY).decided_by(Remedy::Quiet);
+        }
+        self.caveat(wording::measured_in_noise())
+    }
+
+    /// Adds a sentence of doubt.
+    #[must_use]
+    pub(super) fn caveat(mut self, sentence: impl Into<String>) -> Self {
+        self.caveats.push(sentence.into());
+        self
+    }
+
+    /// Whether it was found, or found not to be there.
+    pub(super) fn is_known(&self) -> bool {
+        self.state != State::Undecided
+    }
+
+    /// Its row of the table.
+    pub(super) fn row(&self) -> impl Serialize + use<> {
+        let (state, word, number) = match self.state {
+            State::Word(word) => ("found", Some(word), None),
+            State::Number { value, low, high } => ("found", None, Some((value, low, high))),
+            State::Absent => ("absent", None, None),
+            State::Undecided => ("undecided", None, None),
+        };
+        PropertyRow {
+            property: self.key,
+            state,
+            word,
+            value: number.map(|number| number.0),
+            value_low: number.map(|number| number.1),
+            value_high: number.map(|number| number.2),
+            unit: self.key.unit(),
+            confidence_percent: (self.state != State::Undecided).then_some(100.0 * self.confidence),
+            bytes_written: self.bytes_written,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PropertyRow {
+    property: Key,
+    state: &'static str,
+    word: Option<&'static str>,
+    value: Option<f64>,
+    value_low: Option<f64>,
+    value_high: Option<f64>,
+    unit: &'static str,
+    confidence_percent: Option<f64>,
+    bytes_written: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_beside_others_is_believed_less() {
+        let number = |key, value, interval| Property::number(key, value, interval, 0.97, Reason::default());
+        let doubted = number(Key::MapPageBytes, 4096.0, (4000.0, 4200.0)).in_noise();
+        assert_eq!(doubted.state, State::Number { value: 4096.0, low: 3904.0, high: 4304.0 });
+        assert_eq!((doubted.confidence, doubted.caveats.len()), (CONFIDENCE_IN_NOISE, 1));
+        let vague = number(Key::SlcSpeedAfterBytesPerS, 3e7, (2e7, 5e7)).in_noise();
+        assert_eq!((vague.state, vague.reason.remedy), (State::Undecided, Some(Remedy::Quiet)));
+        let unknown = Property::undecided(Key::Trim, Reason::default());
+        assert_eq!(unknown.clone().in_noise(), unknown);
+    }
+
+    #[test]
+    fn a_hard_disk_has_no_flash_to_be_asked_for() {
+        let of = |medium| Key::ALL.into_iter().filter(|key| key.applies_to(medium)).count();
+        assert_eq!((of(None), of(Some("flash")), of(Some("disk")), of(Some("virtual"))), (17, 16, 4, 4));
+    }
+}

@@ -1,0 +1,79 @@
+//! What can be run to decide an unknown property: an action with its command, where it can work on this target.
+
+use likenew_core::answer::{Action, Loss};
+use likenew_core::drive::Kind;
+use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::target::Clock;
+use likenew_core::units::{Nanos, exact_size};
+
+use super::reason::Remedy;
+use super::{XrayOptions, wording};
+use likenew_procedure_support::wording::command;
+
+/// The tests that measure burst credits.
+const LONG_READS: &str = "--only noise,medium,token-bucket";
+/// What they take at most.
+const LONG_READS_TIME: Nanos = Nanos::from_secs(45 * 60);
+/// Twice the usual limit of writes, as a multiple of the span.
+const SPANS_WRITTEN: u64 = 8;
+
+/// An X-ray that may write as much as it wants writes up to about twice the drive: it fills it, and overwrites most of it.
+const DRIVES_WRITTEN: u64 = 2;
+/// A segment that has written this much says how fast the drive is written.
+const RATE_BYTES_MIN: u64 = 1 << 20;
+
+/// Adds what writing so many bytes of drive costs, as far as this run tells.
+fn with_cost(action: Action, evidence: &Evidence, capacity: u64) -> Action {
+    let bytes = DRIVES_WRITTEN * capacity;
+    let writes = || {
+        let writes = evidence.segments.iter().filter(|segment| segment.bytes(Op::Write) >= RATE_BYTES_MIN);
+        writes.map(|segment| (segment.bytes(Op::Write) as f64, segment.elapsed().as_secs_f64()))
+    };
+    let (written, elapsed) = writes().fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let action = action.bytes_written(bytes);
+    if written > 0.0 { action.time(Nanos::from_secs_f64(bytes as f64 * elapsed / written)) } else { action }
+}
+
+/// The action for a remedy; `None` where nothing here can work.
+pub(super) fn action(
+    remedy: Remedy,
+    options: &XrayOptions,
+    evidence: &Evidence,
+    span: u64,
+) -> Option<Action> {
+    let kind = evidence.identity.kind;
+    // A simulated drive answers the same whenever it is asked.
+    let changes = evidence.geometry.clock == Clock::Wall;
+    let (action, settings) = match remedy {
+        Remedy::Quiet => (changes.then(wording::action_quiet)?, String::new()),
+        Remedy::MoreWrites => {
+            let has_limit = options.bytes.is_some();
+            let settings = if has_limit {
+                String::new()
+            } else {
+                format!("--bytes {}", exact_size(SPANS_WRITTEN * span))
+            };
+            (with_cost(wording::action_more_writes(has_limit), evidence, span), settings)
+        }
+        Remedy::Consent => {
+            let can_consent = matches!(kind, Kind::File | Kind::Device) && !evidence.geometry.writable;
+            return can_consent.then(|| wording::action_consent().loses(Loss::Everything));
+        }
+        Remedy::WholeDrive => {
+            let action = options.span.is_some().then(wording::action_whole_drive)?;
+            (with_cost(action, evidence, evidence.geometry.capacity), String::new())
+        }
+        Remedy::OtherTests => ((!options.only.is_empty()).then(wording::action_other_tests)?, String::new()),
+        Remedy::LongReads => (wording::action_long_reads().time(LONG_READS_TIME), LONG_READS.into()),
+        Remedy::Rest => (changes.then(wording::action_rest)?.time(LONG_READS_TIME), LONG_READS.into()),
+    };
+    // No plan holds the consent under which a device or a file was written.
+    if matches!(kind, Kind::File | Kind::Device) && evidence.geometry.writable {
+        return Some(wording::with_consent(action));
+    }
+    Some(match command(&evidence.plan, &settings) {
+        Some(command) => action.command(command),
+        None => action,
+    })
+}

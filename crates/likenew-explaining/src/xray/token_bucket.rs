@@ -1,0 +1,255 @@
+//! A bucket of credits: I/Os go fast as long as there are credits, each takes one, and a few flow in each second.
+//!
+//! Random reads as fast as they go, until their rate falls to a lower one that lasts. A bucket that was full held what was
+//! served beyond that rate: the most, over all stretches of the probe, of I/Os − rate × time. So rests in which the bucket filled
+//! again do not hide anything.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::quantity::Iops;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::property::{Key, Property};
+use super::wording;
+use likenew_procedure_support::series::axis;
+
+const BURST: &str = "burst";
+const REST: &str = "rest";
+const DEPTH: u32 = 64;
+/// Bursts take so long, each half as long again as the one before.
+const FIRST: Nanos = Nanos::from_secs(10);
+const LONGER: f64 = 1.5;
+/// All of them together take this long at most, and read so often: a bucket of half an hour is found.
+const TIME_MAX: Nanos = Nanos::from_secs(45 * 60);
+const READS_MAX: u64 = 6_500_000;
+/// Before the first burst the bucket gets back what was taken before; and before the second one that was empty to begin with
+/// gets something.
+const RESTS: [Nanos; 2] = [Nanos::from_secs(60), Nanos::from_secs(60)];
+/// A rate below this share of the highest is another one, and one whose halves differ by less is level.
+const LOWER: f64 = 0.9;
+const LEVEL: f64 = 0.03;
+/// Credits within these shares of what flowed into the bucket in rests may be just those.
+const EARNED_CREDIT_RANGE: (f64, f64) = (0.85, 1.05);
+/// How well a level rate is known, as a share of it; and I/Os that may be on their way at either end.
+const RATE_UNSURE: f64 = 0.003;
+const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
+
+/// Reads until the credits are spent.
+pub(super) struct TokenBucket;
+
+impl Experiment for TokenBucket {
+    fn name(&self) -> &'static str {
+        "token-bucket"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if !is_wanted(context) || Bursts::from_context(context).knee().is_some() {
+            return None;
+        }
+        let bursts = Bursts::from_context(context);
+        let (reads, spent) = (bursts.reads(), bursts.spent_time());
+        let rests = context.segments.len() - bursts.all.len();
+        if let Some(span) = RESTS.get(rests).filter(|_| rests == bursts.all.len()) {
+            return Some(Workload { name: format!("{REST} {}", rests + 1), ..Workload::rest(*span) });
+        }
+        if spent >= TIME_MAX || reads >= READS_MAX || bursts.was_empty().is_some() {
+            return None;
+        }
+        let span = FIRST.0 as f64 * LONGER.powi(bursts.all.len() as i32);
+        let elapsed = Nanos(span as u64).min(TIME_MAX - spent);
+        let until = Until { elapsed: Some(elapsed), ..Until::ops(READS_MAX - reads) };
+        // As short as they can be: a limit of bytes a second must not be met first.
+        let place = AccessPattern::Random(Region::bytes(0..context.span));
+        let stream = Stream::closed(Mix::Only(Op::Read), context.block(), place, DEPTH, DataClass::Random);
+        Some(Workload::new(format!("{BURST} {}", bursts.all.len() + 1), until, vec![stream]))
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        let bursts = Bursts::from_context(context);
+        if context.inferences.is("virtual") && takes_too_long(context) {
+            let property = Property::undecided(Key::TokenBucketIos, wording::long_reads_needed());
+            return Finding::single(property, None);
+        }
+        if bursts.all.is_empty() || bursts.all.iter().all(|burst| burst.total().ios == 0) {
+            return Finding::default();
+        }
+        Finding::single(bursts.property(context), Some(("reads_over_time", bursts.picture(context))))
+    }
+}
+
+/// Media of one's own have none.
+fn is_wanted(context: &ExperimentContext<'_>) -> bool {
+    let may_have_one = context.inferences.word(Key::Medium).is_none() || context.inferences.is("virtual");
+    may_have_one && !takes_too_long(context)
+}
+
+/// Somebody waits for a drive in wall time, and an hour only for what they have asked for.
+fn takes_too_long(context: &ExperimentContext<'_>) -> bool {
+    context.evidence.geometry.clock == Clock::Wall && !context.is_named
+}
+
+struct Bursts<'a> {
+    all: Vec<&'a Segment>,
+}
+
+/// A rate in I/Os a second.
+fn rate(ios: u64, span: Nanos) -> f64 {
+    if span == Nanos::ZERO { 0.0 } else { ios as f64 / span.as_secs_f64() }
+}
+
+/// Rates of the first and of the second half of a burst.
+fn halves(burst: &Segment) -> (f64, f64) {
+    let (middle, elapsed) = (burst.elapsed().0 / 2, burst.elapsed());
+    let width = burst.seconds.width;
+    let cells = (middle / width) as usize;
+    if cells == 0 {
+        let whole = rate(burst.total().ios, elapsed);
+        return (whole, whole);
+    }
+    let split = Nanos(cells as u64 * width);
+    let first: u64 = burst.seconds.cells.iter().take(cells).map(|cell| cell.ios).sum();
+    (rate(first, split), rate(burst.total().ios - first, elapsed - split))
+}
+
+impl<'a> Bursts<'a> {
+    fn from_context(context: &ExperimentContext<'a>) -> Self {
+        let segments = context.segments.iter().copied();
+        Self { all: segments.filter(|segment| own_name(segment).starts_with(BURST)).collect() }
+    }
+
+    fn reads(&self) -> u64 {
+        self.all.iter().map(|burst| burst.total().ios).sum()
+    }
+
+    /// How long the drive has rested for it.
+    fn idle_time(context: &ExperimentContext<'_>) -> Nanos {
+        let rests = context.segments.iter().filter(|segment| own_name(segment).starts_with(REST));
+        Nanos(rests.map(|rest| rest.elapsed().0).sum())
+    }
+
+    fn spent_time(&self) -> Nanos {
+        Nanos(self.all.iter().map(|burst| burst.elapsed().0).sum())
+    }
+
+    fn highest(&self) -> f64 {
+        self.all.iter().flat_map(|burst| [halves(burst).0, halves(burst).1]).fold(0.0, f64::max)
+    }
+
+    /// The rate that it has fallen to for good: that of a last burst which is level and lower than the highest.
+    fn knee(&self) -> Option<f64> {
+        let (first, second) = halves(self.all.last()?);
+        let is_level = (first - second).abs() < LEVEL * second;
+        (is_level && second > 0.0 && second < LOWER * self.highest()).then_some(second)
+    }
+
+    /// The rate of a first burst that was level, while the one after a rest began faster: the bucket was empty.
+    fn was_empty(&self) -> Option<f64> {
+        let [first, second, ..] = self.all.as_slice() else { return None };
+        let (start, level) = halves(first);
+        let is_level = (start - level).abs() < LEVEL * level;
+        let after_rest = halves(second).0;
+        (is_level && level < LOWER * after_rest).then_some(level)
+    }
+
+    fn property(&self, context: &ExperimentContext<'_>) -> Property {
+        let key = Key::TokenBucketIos;
+        let highest = self.highest();
+        if let Some(level) = self.was_empty() {
+            return Property::undecided(key, wording::empty_bucket(Iops(level)));
+        }
+        let busy = context.is_busy();
+        match self.knee() {
+            Some(level) if busy && level > 0.5 * highest => {
+                Property::undecided(key, wording::unsteady_bucket(Iops(highest), Iops(level)))
+            }
+            Some(level) => {
+                let (credits, span) = excess(&context.segments, level);
+                let earned = level * Self::idle_time(context).as_secs_f64();
+                if (EARNED_CREDIT_RANGE.0 * earned..EARNED_CREDIT_RANGE.1 * earned).contains(&credits) {
+                    return Property::undecided(key, wording::earned_credits(credits, Iops(level)));
+                }
+                let unsure = ON_THEIR_WAY + RATE_UNSURE * level * span.as_secs_f64();
+                let interval = (credits - unsure, credits + unsure);
+                let reason = wording::spent_credits(Iops(highest), credits, Iops(level));
+                Property::number(key, credits, interval, 0.95, reason)
+            }
+            None if !self.is_level() => {
+                Property::undecided(key, wording::unsettled_rate(Iops(highest), self.spent_time()))
+            }
+            None => {
+                let reason = wording::steady_rate(self.reads(), self.spent_time(), Iops(highest));
+                Property::absent(key, 0.9, reason)
+            }
+        }
+    }
+
+    fn is_level(&self) -> bool {
+        let least = self.all.iter().map(|burst| halves(burst).1).fold(f64::INFINITY, f64::min);
+        least >= LOWER * self.highest()
+    }
+
+    fn picture(&self, context: &ExperimentContext<'_>) -> Series {
+        let origin = self.all.first().map_or(Nanos::ZERO, |burst| burst.started_at);
+        let points = self.all.iter().flat_map(|burst| {
+            let (start, width) = (burst.started_at.since(origin).0, burst.seconds.width);
+            let whole = (burst.elapsed().0 / width) as usize;
+            let cells = burst.seconds.cells.iter().take(whole).enumerate();
+            cells.map(move |(index, cell)| {
+                let end = start + (index as u64 + 1) * width;
+                [end as f64, cell.ios as f64 * 1e9 / width as f64]
+            })
+        });
+        let mut lines = vec![Line::new("measured", points.collect())];
+        if let Some(level) = self.knee() {
+            let (credits, _) = excess(&context.segments, level);
+            // Twice the end of the burst is a step.
+            let end = origin.0 as f64 + credits / (self.highest() - level) * 1e9 - origin.0 as f64;
+            let last = self.all.last().map_or(0, |burst| burst.ended_at.since(origin).0) as f64;
+            let high = self.highest();
+            lines.push(Line::new(
+                "predicted for credits",
+                vec![[0.0, high], [end, high], [end, level], [last, level]],
+            ));
+        }
+        Series::new(wording::READS_OVER_TIME, Shape::Line, axis("time", "ns"), axis("reads", "1/s"))
+            .lines(lines)
+    }
+}
+
+/// The most that was served beyond a rate within any stretch of these, and how long that stretch was.
+fn excess(segments: &[&Segment], level: f64) -> (f64, Nanos) {
+    let mut best = (0.0, Nanos::ZERO);
+    // What is served beyond the rate since the bucket was last full, and when that was.
+    let (mut sum, mut span) = (0.0, 0u64);
+    let mut last: Option<Nanos> = None;
+    for segment in segments {
+        let pause = last.map_or(0, |last| segment.started_at.since(last).0);
+        let width = segment.seconds.width;
+        let elapsed = segment.elapsed().0;
+        let cells = elapsed.div_ceil(width).max(1);
+        for index in 0..cells {
+            let ios = segment.seconds.cells.get(index as usize).map_or(0, |cell| cell.ios);
+            let cell = width.min(elapsed - (index * width).min(elapsed));
+            let time = cell + if index == 0 { pause } else { 0 };
+            (sum, span) = (sum + ios as f64 - level * time as f64 / 1e9, span + time);
+            if sum <= 0.0 {
+                (sum, span) = (0.0, 0);
+            }
+            if sum > best.0 {
+                best = (sum, Nanos(span));
+            }
+        }
+        last = Some(segment.ended_at);
+    }
+    best
+}

@@ -1,0 +1,164 @@
+//! What becomes of trimmed addresses, by how long they take to read: what a drive has forgotten needs no flash.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::Kind;
+use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::quantity::Latency;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+
+use super::comparison::{MedianComparison, reads_of_both, write_in_order};
+use super::context::{ExperimentContext, own_name};
+use super::experiment::Experiment;
+use super::finding::Finding;
+use super::property::{Key, Property};
+use super::wording;
+use likenew_procedure_support::series::axis;
+
+/// What is trimmed, and beside it what is kept to compare with.
+const AREA: u64 = 1 << 20;
+const READS: u32 = 64;
+const READ: u32 = 4096;
+/// After rests of so many seconds it is read again, as long as nothing has become of it.
+const RESTS_S: [u64; 3] = [1, 6, 30];
+/// So often, for so long, a drive may rest until two areas that were written alike are read alike.
+const SETTLES: usize = 3;
+const SETTLE: Nanos = Nanos::from_secs(5);
+/// Reads that need no flash are faster by this share at least, and the same by this share at most.
+const FASTER: f64 = 0.03;
+const SAME: f64 = 0.015;
+
+/// Writes two areas, trims one, and reads both: at once and after rests.
+pub(super) struct TrimExperiment;
+
+impl Experiment for TrimExperiment {
+    fn name(&self) -> &'static str {
+        "trim"
+    }
+
+    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+        if refusal(context).is_some() {
+            return None;
+        }
+        let reads = |name: &str| reads_of_both(name, [0..AREA, AREA..2 * AREA], READ, READS);
+        if context.segments.is_empty() {
+            return Some(write_in_order("write", 0..2 * AREA, DataClass::Random));
+        }
+        let rest = |name: String, rest| Workload { name, ..Workload::rest(rest) };
+        let Some(trimmed) = context.segments.iter().position(|segment| own_name(segment) == "trim") else {
+            let (steps, alike) = (
+                context.segments.len() - 1,
+                compare_before(context).is_some_and(|reads| reads.is_same(SAME)),
+            );
+            return Some(match steps {
+                0 => reads("reads before"),
+                _ if alike || steps > 2 * SETTLES => {
+                    let place = AccessPattern::Sequential(Region::bytes(0..AREA));
+                    let trim = Mix::Only(Op::Trim);
+                    let trim = Stream::closed(trim, AREA as u32, place, 1, DataClass::Random);
+                    Workload::new("trim", Until::ops(1), vec![trim])
+                }
+                // The drive is still busy with what was done to it.
+                _ if !steps.is_multiple_of(2) => rest(format!("settle {}", steps / 2 + 1), SETTLE),
+                _ => reads("reads before"),
+            });
+        };
+        let steps = context.segments.len() - trimmed - 1;
+        if stages(context).iter().any(|(_, compared)| compared.is_less(FASTER)) {
+            return None;
+        }
+        let Some(step) = steps.checked_sub(1) else { return Some(reads("reads after no rest")) };
+        let seconds = *RESTS_S.get(step / 2)?;
+        Some(match step.is_multiple_of(2) {
+            true => rest(format!("rest {seconds} s"), Nanos::from_secs(seconds)),
+            false => reads(&format!("reads after {seconds} s")),
+        })
+    }
+
+    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+        if let Some(property) = refusal(context) {
+            return Finding::single(property, None);
+        }
+        let Some(before) = compare_before(context) else { return Finding::default() };
+        let stages = stages(context);
+        Finding::single(infer_property(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
+    }
+}
+
+/// Why it can not be asked here, if it can not.
+fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+    let evidence = context.evidence;
+    let undecided = |reason| Some(Property::undecided(Key::Trim, reason));
+    match context.inferences.word(Key::Medium) {
+        _ if !evidence.geometry.trims => Some(Property::absent(Key::Trim, 0.99, wording::trim_unsupported())),
+        Some("virtual") => undecided(wording::trim_of_volume()),
+        Some("disk") => undecided(wording::trim_of_disk()),
+        _ if evidence.identity.kind == Kind::Folder => undecided(wording::trim_of_folder()),
+        _ if !context.may_write(2 * AREA) && context.segments.is_empty() => {
+            undecided(context.write_refusal(2 * AREA))
+        }
+        _ => None,
+    }
+}
+
+/// The last reads before the TRIM.
+fn compare_before(context: &ExperimentContext<'_>) -> Option<MedianComparison> {
+    let last = context.segments.iter().rfind(|segment| own_name(segment) == "reads before");
+    last.and_then(|segment| MedianComparison::in_segment(segment))
+}
+
+/// The reads after the TRIM: seconds of rest before them, and trimmed beside kept addresses.
+fn stages(context: &ExperimentContext<'_>) -> Vec<(u64, MedianComparison)> {
+    let mut rested = 0;
+    let stage = |segment: &&Segment| {
+        let after = own_name(segment).strip_prefix("reads after ")?;
+        rested += after.strip_suffix(" s").and_then(|rest| rest.parse().ok()).unwrap_or(0);
+        MedianComparison::in_segment(segment).map(|compared| (rested, compared))
+    };
+    context.segments.iter().filter_map(stage).collect()
+}
+
+fn infer_property(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Property {
+    if !before.is_same(SAME) {
+        let reason = wording::unequal_before_trim(Latency(before.first), Latency(before.second));
+        return Property::undecided(Key::Trim, reason);
+    }
+    let forgotten = stages.iter().find(|(_, compared)| compared.is_less(FASTER));
+    if let Some((rested, MedianComparison { first, second, .. })) = forgotten {
+        let (trimmed, kept) = (Latency(*first), Latency(*second));
+        return match *rested {
+            0 => Property::word(Key::Trim, "immediate", 0.99, wording::trimmed_at_once(trimmed, kept)),
+            rested => {
+                Property::word(Key::Trim, "idle", 0.99, wording::trimmed_when_idle(trimmed, kept, rested))
+            }
+        };
+    }
+    match stages.last() {
+        Some((rested, compared)) if compared.is_same(SAME) && *rested >= RESTS_S.iter().sum() => {
+            let reason = wording::trim_ignored(Latency(compared.first), Latency(compared.second), *rested);
+            Property::word(Key::Trim, "ignored", 0.98, reason).caveat(wording::trim_ignored_caveat())
+        }
+        _ => Property::undecided(Key::Trim, wording::trim_unclear()),
+    }
+}
+
+fn picture(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Series {
+    let all = || std::iter::once(before).chain(stages.iter().map(|(_, compared)| compared));
+    let line = |name, of: fn(&MedianComparison) -> f64| {
+        Line::new(name, all().enumerate().map(|(index, compared)| [index as f64, of(compared)]).collect())
+    };
+    let rests = stages.iter().map(|(rested, _)| format!("after {rested} s"));
+    Series::new(
+        wording::TRIMMED_READS,
+        Shape::Bars,
+        axis("before and after the TRIM", ""),
+        axis("latency", "ns"),
+    )
+    .categories(std::iter::once("before".to_owned()).chain(rests))
+    .lines([line("trimmed", |compared| compared.first), line("kept", |compared| compared.second)])
+}

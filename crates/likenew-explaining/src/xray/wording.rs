@@ -1,0 +1,1154 @@
+//! Every sentence of an X-ray: why each property is as it is said to be, the answers, the summary, the first screen, titles of
+//! pictures and errors of settings.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::measurement_error::MeasurementError;
+use likenew_core::overview::{Lead, Overview, OverviewTable};
+use likenew_core::quantity::{Factor, Iops, Latency, Number, Rate, Share, Size, digits, range, with_range};
+use likenew_core::units::Nanos;
+use likenew_procedure_support::wording::capitalize;
+
+use super::property::{Key, Property, State};
+use super::reason::{Reason, Remedy};
+
+// What prevents a test.
+
+/// A table's word for what needs a drive that was filled.
+pub(super) const NEEDS_FILL: &str = "needs the drive filled";
+/// A table's word for a drive whose latencies differ for other reasons.
+pub(super) const UNSTEADY: &str = "drive was not steady";
+
+pub(super) fn read_only() -> Reason {
+    Reason::new("needs to write", "This target may only be read.").decided_by(Remedy::Consent)
+}
+
+pub(super) fn too_few_writes(needed: u64, remaining: u64) -> Reason {
+    let sentence =
+        format!("This test writes {}, and only {} may still be written.", Size(needed), Size(remaining));
+    Reason::new("needs more writes", sentence).decided_by(Remedy::MoreWrites)
+}
+
+pub(super) fn part_of_drive() -> Reason {
+    Reason::new("needs the whole drive", "This test needs all addresses of the drive, not a part of them.")
+        .decided_by(Remedy::WholeDrive)
+}
+
+pub(super) fn no_drive() -> Reason {
+    let sentence = "This test empties and fills a whole drive, so a folder or a file cannot show it.";
+    Reason::new("needs a whole drive", sentence)
+}
+
+pub(super) fn fill_missing() -> Reason {
+    Reason::new(NEEDS_FILL, "The whole drive was not filled in this run.").decided_by(Remedy::OtherTests)
+}
+
+pub(super) fn fill_unfinished() -> Reason {
+    Reason::new("fill did not finish", "The sequential fill of the drive did not come to its end.")
+}
+
+pub(super) fn fill_too_long() -> Reason {
+    Reason::new(
+        "simulation takes too long",
+        "Simulating the fill of a drive of this size would take minutes.",
+    )
+}
+
+pub(super) fn short_files() -> Reason {
+    Reason::new("files too short", "The files in this folder are too short for this test.")
+}
+
+pub(super) fn medium_unknown() -> Reason {
+    Reason::new("medium unknown", "Only flash can be tested for this, and the medium is unknown.")
+        .decided_by(Remedy::OtherTests)
+}
+
+pub(super) fn only_flash() -> Reason {
+    Reason::new("only flash has one", "Only flash drives have this.")
+}
+
+pub(super) fn other_mapping() -> Reason {
+    Reason::new("only in page maps", "Only a page-mapped drive shows this.")
+}
+
+pub(super) fn shared_drive() -> Reason {
+    let sentence = "Other programs used the drive during the test, and their writes count here, too.";
+    Reason::new("others used the drive", sentence).decided_by(Remedy::Quiet)
+}
+
+pub(super) fn not_tested() -> Reason {
+    Reason::new("not tested", "No test of this run says anything about it.")
+}
+
+pub(super) fn failed_io(error: &MeasurementError) -> Reason {
+    Reason::new("I/O failed", format!("The test failed: {error}."))
+}
+
+pub(super) fn measured_in_noise() -> &'static str {
+    "The drive was in use or not steady during this test."
+}
+
+// Medium.
+
+pub(super) fn equal_reads(median: Latency) -> Reason {
+    let sentence = format!("The median random read takes {median}, independent of seek distance.");
+    Reason::new("reads equally fast", sentence)
+}
+
+/// What any reads that are not equally fast have in common.
+fn read_spread(median: Latency, spread: Latency) -> String {
+    format!("The median random read takes {median}; the middle 80% of them lie within {spread}.")
+}
+
+pub(super) fn longer_seeks(median: Latency, spread: Latency, correlation: f64) -> Reason {
+    Reason::new("longer seeks take longer", read_spread(median, spread))
+        .and(format!("Longer seeks take longer (rank correlation {correlation:.2})."))
+}
+
+pub(super) fn platter_turns(median: Latency, spread: Latency, cached: Latency) -> Reason {
+    Reason::new("reads wait for rotation", read_spread(median, spread))
+        .and(format!("Reading the same address again takes {cached}, from the drive's memory."))
+}
+
+pub(super) fn network_reads(median: Latency, spread: Latency, log_deviation: f64) -> Reason {
+    Reason::new("latency as on a network", read_spread(median, spread)).and(format!(
+        "Even reads of one address vary as over a network (standard deviation of the log latency {log_deviation:.2})."
+    ))
+}
+
+pub(super) fn rate_limited_reads(back_to_back: Latency, spaced: Latency) -> Reason {
+    Reason::new(
+        "reads wait for a limit",
+        format!(
+            "Reads of one address take {back_to_back} back to back and {spaced} when spaced apart: they wait for a rate limit, not for a medium."
+        ),
+    )
+}
+
+fn rewritten_blocks(before: Latency, after: Latency, blocks: u64) -> String {
+    format!(
+        "Reading 8 MiB sequentially took {before}, and {after} after {blocks} of its blocks were overwritten."
+    )
+}
+
+pub(super) fn moved_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
+    disk.how("overwrites move blocks").and(rewritten_blocks(before, after, blocks))
+}
+
+pub(super) fn kept_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
+    disk.and(rewritten_blocks(before, after, blocks))
+}
+
+pub(super) fn unclear_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
+    disk.how("disk, perhaps shingled").and(rewritten_blocks(before, after, blocks)).decided_by(Remedy::Quiet)
+}
+
+pub(super) fn shingles_untested() -> &'static str {
+    "Whether its tracks are shingled shows only after some blocks are overwritten."
+}
+
+// Burst credits.
+
+pub(super) fn long_reads_needed() -> Reason {
+    Reason::new("needs 45 min of reads", "Burst credits show only after up to 45 minutes of reads.")
+        .decided_by(Remedy::LongReads)
+}
+
+pub(super) fn empty_bucket(level: Iops) -> Reason {
+    let sentence = format!(
+        "Reads ran at {level} from the start and faster after a rest: there are burst credits, and none were left."
+    );
+    Reason::new("no credits at the start", sentence).decided_by(Remedy::Rest)
+}
+
+pub(super) fn unsteady_bucket(highest: Iops, level: Iops) -> Reason {
+    Reason::new(UNSTEADY, format!("Reads fell from {highest} to {level}, but the drive was not steady."))
+        .decided_by(Remedy::Quiet)
+}
+
+pub(super) fn earned_credits(credits: f64, level: Iops) -> Reason {
+    Reason::new("no credits at the start", format!(
+        "{} reads were served above the lasting {level}, as many as the rests before had earned. A full bucket may hold more.",
+        Number(credits.round())
+    ))
+    .decided_by(Remedy::Rest)
+}
+
+pub(super) fn spent_credits(highest: Iops, credits: f64, level: Iops) -> Reason {
+    Reason::new(
+        "reads until the rate fell",
+        format!(
+            "Reads ran at {highest} until {} had been served above the lasting {level}.",
+            Number(credits.round())
+        ),
+    )
+}
+
+pub(super) fn unsettled_rate(highest: Iops, elapsed: Nanos) -> Reason {
+    Reason::new(
+        "read rate did not settle",
+        format!("Reads at up to {highest} had not settled after {elapsed}."),
+    )
+}
+
+pub(super) fn steady_rate(reads: u64, elapsed: Nanos, rate: Iops) -> Reason {
+    Reason::new(
+        "read rate never fell",
+        format!("{} reads in {elapsed} ran at {rate} from first to last.", Number(reads as f64)),
+    )
+}
+
+// Mapping cache.
+
+pub(super) fn equal_windows() -> Reason {
+    Reason::new("addresses equally fast", "Random reads over all addresses are as fast as over a few.")
+}
+
+pub(super) fn unsteady_windows() -> Reason {
+    equal_windows().how(UNSTEADY).decided_by(Remedy::Quiet)
+}
+
+pub(super) fn unordered_windows() -> Reason {
+    let sentence = "Reads over more addresses differ, but do not get slower the more addresses they cover.";
+    Reason::new("no pattern in latency", sentence)
+}
+
+pub(super) fn slower_windows(few: Latency, rise: Latency, covered: f64) -> Reason {
+    Reason::new(
+        "more addresses are slower",
+        format!(
+            "Reads over few addresses take {few} and over many up to {rise} longer, which fits a cache that covers {}.",
+            Size(covered as u64)
+        ),
+    )
+}
+
+pub(super) fn poor_fit(windows: Reason) -> Reason {
+    windows.how("the fit is too poor").and("The fit is too poor to name a size.")
+}
+
+pub(super) fn fast_start() -> Reason {
+    let sentence =
+        "The first addresses stay faster even among reads of all addresses, so they say nothing of a cache.";
+    Reason::new("first addresses faster", sentence)
+}
+
+// Parallelism.
+
+pub(super) fn no_collisions() -> Reason {
+    Reason::new("reads never collide", "Reads never collide with a reader pinned to one page.")
+}
+
+pub(super) fn collisions_everywhere() -> Reason {
+    Reason::new(
+        "reads collide everywhere",
+        "Reads collide with a pinned reader at every address: link or firmware take one command at a time, or there is one die.",
+    )
+}
+
+pub(super) fn irregular_collisions(share: Share) -> Reason {
+    let sentence =
+        format!("Reads collide with a pinned reader at {share} of addresses, without a clear period.");
+    Reason::new("collisions: no period", sentence)
+}
+
+pub(super) fn collisions(share: Share) -> Reason {
+    Reason::new("two readers collide", format!("Reads collide with a pinned reader at {share} of addresses."))
+}
+
+pub(super) fn depth_gain(reason: Reason, gain: Factor) -> Reason {
+    reason.and(format!("32 reads in flight run {gain} as fast as one."))
+}
+
+// Compression.
+
+fn zeros_and_random(zeros: Latency, random: Latency, write_ratio: Share) -> String {
+    format!(
+        "Zeros are read in {zeros} and random data in {random}; zeros are written in {write_ratio} of the time."
+    )
+}
+
+pub(super) fn zeros_faster(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
+    Reason::new("zeros are faster", zeros_and_random(zeros, random, write_ratio))
+}
+
+pub(super) fn zeros_no_faster(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
+    Reason::new("zeros are no faster", zeros_and_random(zeros, random, write_ratio))
+}
+
+pub(super) fn zeros_unclear(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
+    Reason::new("reads, writes disagree", zeros_and_random(zeros, random, write_ratio))
+        .decided_by(Remedy::Quiet)
+}
+
+pub(super) fn write_pairs(reason: Reason, pairs: usize, median: Share) -> Reason {
+    reason.and(format!("Over {pairs} pairs of writes zeros took {median} of the time (median)."))
+}
+
+// Mapping unit.
+
+pub(super) fn aligned_alike() -> Reason {
+    Reason::new(
+        "alignment does not show",
+        "Aligned and unaligned writes take equally long: flushes end in the buffer, or nothing is read before a write.",
+    )
+}
+
+pub(super) fn lengths_alike() -> Reason {
+    Reason::new(
+        "write size does not show",
+        "Neither alignment nor length of synced writes matters: flushes end in the buffer, or nothing is read before a write.",
+    )
+}
+
+pub(super) fn unaligned_slower(length: u64, slower: Share) -> Reason {
+    Reason::new(
+        "unaligned writes slower",
+        format!(
+            "Unaligned writes of {} are {slower} slower than aligned ones; longer writes are not.",
+            Size(length)
+        ),
+    )
+}
+
+pub(super) fn longer_untested(length: u64, slower: Share) -> Reason {
+    Reason::new(
+        "longer writes not tested",
+        format!(
+            "Unaligned writes of {} are {slower} slower than aligned ones; longer writes were not tested.",
+            Size(length)
+        ),
+    )
+}
+
+pub(super) fn shorter_rewritten(short: u64, short_time: Latency, long: u64, long_time: Latency) -> Reason {
+    Reason::new(
+        "shorter writes slower",
+        format!(
+            "Sequential synced writes of {} take {short_time} each and of {} only {long_time}, as these continue where the last ended.",
+            Size(short),
+            Size(long)
+        ),
+    )
+}
+
+// TRIM.
+
+pub(super) fn trim_unsupported() -> Reason {
+    Reason::new("not announced", "The drive, or a layer above it, does not announce TRIM.")
+}
+
+pub(super) fn trim_of_volume() -> Reason {
+    let sentence = "The read latency of a network volume does not depend on what is stored.";
+    Reason::new("hidden from latency", sentence)
+}
+
+pub(super) fn trim_of_disk() -> Reason {
+    Reason::new("hidden from latency", "A hard disk takes equally long to read trimmed and other addresses.")
+}
+
+pub(super) fn trim_of_folder() -> Reason {
+    let sentence = "In a folder the file system answers for deleted data; only a whole drive shows this.";
+    Reason::new("needs a whole drive", sentence)
+}
+
+pub(super) fn unequal_before_trim(one: Latency, other: Latency) -> Reason {
+    let sentence =
+        format!("Two areas written alike took {one} and {other} to read before either of them was trimmed.");
+    Reason::new("equal areas read apart", sentence).decided_by(Remedy::Quiet)
+}
+
+pub(super) fn trimmed_at_once(trimmed: Latency, kept: Latency) -> Reason {
+    let sentence =
+        format!("Right after the TRIM, trimmed addresses are read in {trimmed} and kept ones in {kept}.");
+    Reason::new("trimmed reads are faster", sentence)
+}
+
+pub(super) fn trimmed_when_idle(trimmed: Latency, kept: Latency, seconds: u64) -> Reason {
+    Reason::new(
+        "trimmed reads are faster",
+        format!(
+            "After {seconds} s of idle time, and not before, trimmed addresses are read in {trimmed} and kept ones in {kept}."
+        ),
+    )
+}
+
+pub(super) fn trim_ignored(trimmed: Latency, kept: Latency, seconds: u64) -> Reason {
+    Reason::new(
+        "trimmed reads no faster",
+        format!(
+            "Even after {seconds} s of idle time, trimmed addresses are read in {trimmed} and kept ones in {kept}."
+        ),
+    )
+}
+
+pub(super) fn trim_ignored_caveat() -> &'static str {
+    "A drive that reads its flash even for trimmed addresses would look the same."
+}
+
+pub(super) fn trim_unclear() -> Reason {
+    Reason::new("too close to call", "Trimmed and kept addresses take about equally long to read.")
+        .decided_by(Remedy::Quiet)
+}
+
+// SLC cache.
+
+pub(super) fn could_not_be_emptied() -> Reason {
+    Reason::new(
+        "could not be emptied",
+        "The drive was not empty and could not be emptied, so garbage collection may be what slows writes down.",
+    )
+}
+
+pub(super) fn filled_evenly(rate: Rate) -> Reason {
+    Reason::new(
+        "filled at one speed",
+        format!("The empty drive filled at {rate} throughout, without a write cliff."),
+    )
+}
+
+pub(super) fn write_cliff(bytes: f64, before: Rate, after: Rate) -> Reason {
+    Reason::new(
+        "write cliff of first fill",
+        format!(
+            "The empty drive took {} at {before} and everything after that at {after}.",
+            Size(bytes as u64)
+        ),
+    )
+}
+
+pub(super) fn vague_cliff(cliff: Reason) -> Reason {
+    cliff.how("write cliff too gradual").and("The cliff is too gradual to name a size.")
+}
+
+pub(super) fn speed_after_cliff(bytes: f64) -> Reason {
+    Reason::new(
+        "speed after the cliff",
+        format!("The fill continued at this speed after {}.", Size(bytes as u64)),
+    )
+}
+
+pub(super) fn cache_size_unknown() -> Reason {
+    Reason::new("SLC cache size unknown", "The size of the SLC cache is unknown.")
+}
+
+pub(super) fn no_room_to_recover() -> Reason {
+    Reason::new("no space left to test", "No space was left for bursts after idle times.")
+}
+
+/// What was fast again after each idle time, as pairs of nanoseconds and bytes.
+pub(super) fn recoveries(recovered: &[[f64; 2]]) -> Reason {
+    let sentences = recovered.iter().map(|[idle, bytes]| {
+        format!("After {} of idle time {} were fast again.", Latency(*idle), Size(*bytes as u64))
+    });
+    Reason { how: "bursts after idle times".into(), evidence: sentences.collect(), remedy: None }
+}
+
+pub(super) fn unclear_recovery(recoveries: Reason) -> Reason {
+    recoveries.how("idle times do not bracket")
+}
+
+// Idle garbage collection.
+
+pub(super) fn dies_at_work(short: Latency, long: Latency) -> Reason {
+    Reason::new(
+        "slower reads after idling",
+        format!(
+            "Reads were as fast as usual after up to {short} of idle time, and met busy dies after {long} and more."
+        ),
+    )
+}
+
+pub(super) fn head_at_work(short: Latency, long: Latency) -> Reason {
+    Reason::new(
+        "slower reads after idling",
+        format!(
+            "Reads were as fast as usual after up to {short} of idle time, and found the head away after {long} and more."
+        ),
+    )
+}
+
+pub(super) fn contradictory_idling(idling: Reason) -> Reason {
+    idling.how("idle tests contradict").and("Other idle times say otherwise.").decided_by(Remedy::Quiet)
+}
+
+pub(super) fn idle_without_effect(longest: Latency) -> Reason {
+    let sentence = format!("Reads were as fast as usual even after {longest} of idle time.");
+    Reason::new("no slower reads when idle", sentence)
+}
+
+// Old data.
+
+fn old_and_fresh(old: Latency, fresh: Latency) -> String {
+    format!("Data as found took {old} to read, and {fresh} after it was rewritten.")
+}
+
+pub(super) fn old_data_compared(old: Latency, fresh: Latency) -> Reason {
+    Reason::new("before and after a rewrite", old_and_fresh(old, fresh))
+}
+
+pub(super) fn no_old_data(old: Latency, fresh: Latency) -> Reason {
+    Reason::new("no old data found", old_and_fresh(old, fresh)).and("There was no old data to read.")
+}
+
+pub(super) fn unsteady_old_data(old: Latency, fresh: Latency) -> Reason {
+    Reason::new(UNSTEADY, old_and_fresh(old, fresh)).decided_by(Remedy::Quiet)
+}
+
+pub(super) fn close_old_data(old: Latency, fresh: Latency) -> Reason {
+    Reason::new("too close to call", old_and_fresh(old, fresh))
+}
+
+// Mapping.
+
+pub(super) fn nothing_merged(sequential: Latency, random: Latency, heads: Option<Latency>) -> Reason {
+    let sentence = match heads {
+        Some(heads) => format!(
+            "Synced writes take {sequential} sequentially, {random} at random and {heads} where writes pause: nothing is merged."
+        ),
+        None => {
+            format!("Synced writes take {sequential} sequentially and {random} at random: nothing is merged.")
+        }
+    };
+    Reason::new("small writes not merged", sentence)
+}
+
+pub(super) fn not_full_before() -> &'static str {
+    "The drive was not full before, so log blocks with nothing to merge would not show."
+}
+
+pub(super) fn unlocated_merges(sequential: Latency, random: Latency) -> Reason {
+    let sentence = format!(
+        "Synced writes take {sequential} sequentially and {random} at random, so something is merged; writes within one cluster were not measured."
+    );
+    Reason::new("merges, but of what?", sentence)
+}
+
+/// What synced writes took where some of them are merged.
+pub(super) struct MergeTimes {
+    pub(super) sequential: Latency,
+    pub(super) random: Latency,
+    pub(super) within: Latency,
+    pub(super) merge: Latency,
+}
+
+fn merges(times: &MergeTimes) -> String {
+    let MergeTimes { sequential, random, within, merge } = times;
+    format!(
+        "Synced writes take {sequential} sequentially, {random} at random, and {within} at random within one cluster; a merge takes {merge}."
+    )
+}
+
+pub(super) fn every_write_merged(times: &MergeTimes) -> Reason {
+    Reason::new("every write costs a merge", merges(times))
+}
+
+pub(super) fn log_absorbs_writes(times: &MergeTimes) -> Reason {
+    Reason::new("log blocks absorb writes", merges(times))
+}
+
+pub(super) fn cluster_pauses(bytes: f64, count: usize) -> Reason {
+    Reason::new(
+        "sequential writes pause",
+        format!(
+            "Sequential writes pause every {} ({count} times), and writes to the start of such a cluster are merged.",
+            Size(bytes as u64)
+        ),
+    )
+}
+
+// Write buffer.
+
+pub(super) fn buffer_of_unknown_medium() -> Reason {
+    let sentence = "How to keep a buffer from draining depends on the medium, which is unknown.";
+    Reason::new("medium unknown", sentence).decided_by(Remedy::OtherTests)
+}
+
+pub(super) fn buffer_of_volume() -> Reason {
+    Reason::new("burst credits decide", "What a network volume accepts at once depends on its burst credits.")
+}
+
+pub(super) fn unsteady_bursts() -> Reason {
+    Reason::new("no steady write speed", "Bursts slow down and do not settle at one speed.")
+        .decided_by(Remedy::Quiet)
+}
+
+pub(super) fn even_bursts(bytes: u64) -> Reason {
+    let sentence = format!("Bursts of {} are as fast at their end as at their start.", Size(bytes));
+    Reason::new("flash keeps up", sentence)
+}
+
+pub(super) fn burst_knee(before: Rate, after: Rate, intake: f64) -> Reason {
+    Reason::new(
+        "bursts and flushes",
+        format!("A burst is accepted at {before} at first and at {after} after {}.", Size(intake as u64)),
+    )
+    .and("Flushes show how much of that was still waiting for the flash.")
+}
+
+pub(super) fn disagreeing_flushes(before: Rate, after: Rate, intake: f64) -> Reason {
+    let Reason { evidence, .. } = burst_knee(before, after, intake);
+    Reason { evidence: evidence.into_iter().take(1).collect(), ..Reason::default() }
+        .how("flushes disagree")
+        .and("Flushes do not agree on how much of that was still waiting for the flash.")
+        .decided_by(Remedy::Quiet)
+}
+
+pub(super) fn no_write_waited_for_merges() -> Reason {
+    Reason::new("no write had to wait", "No write had to wait, however many clusters were being merged.")
+}
+
+pub(super) fn intake_during_merges(bytes: f64) -> Reason {
+    let sentence =
+        format!("While clusters are merged, {} are accepted before a write has to wait.", Size(bytes as u64));
+    Reason::new("writes during merges", sentence)
+}
+
+pub(super) fn irregular_intake(bytes: f64) -> Reason {
+    intake_during_merges(bytes).how("bursts disagree").and("The bursts do not agree on it.")
+}
+
+pub(super) fn no_write_waited_for_head() -> Reason {
+    Reason::new("no write had to wait", "No write had to wait while reads kept the head busy.")
+}
+
+pub(super) fn every_write_waits() -> Reason {
+    Reason::new("every write waits", "From the first one on, each write waits for the head.")
+}
+
+pub(super) fn unequal_intake(least: u64, most: u64) -> Reason {
+    let sentence =
+        format!("Writes had to wait after {} in one burst and after {} in another.", Size(least), Size(most));
+    Reason::new("bursts disagree", sentence)
+}
+
+pub(super) fn intake_behind_reads(bytes: u64) -> Reason {
+    let sentence =
+        format!("While reads keep the head busy, {} are accepted before a write has to wait.", Size(bytes));
+    Reason::new("writes behind reads", sentence)
+}
+
+// Erase unit and over-provisioning of a full drive.
+
+pub(super) fn no_rhythm() -> Reason {
+    Reason::new("no regular pauses", "Sequential overwrites do not pause at equal distances.")
+}
+
+pub(super) fn rhythm(bytes: f64, autocorrelation: f64) -> Reason {
+    Reason::new(
+        "sequential writes pause",
+        format!(
+            "Sequential overwrites pause every {} (autocorrelation {autocorrelation:.2}).",
+            Size(bytes as u64)
+        ),
+    )
+}
+
+pub(super) fn weak_rhythm(rhythm: Reason) -> Reason {
+    rhythm.how("pauses too irregular").and("That rhythm is too weak or too slow to be sure of.")
+}
+
+pub(super) fn never_collected() -> Reason {
+    Reason::new("no GC within the writes", "Scattered overwrites did not become slower for good.")
+}
+
+/// How a full drive took scattered overwrites.
+pub(super) struct ScatteredWrites {
+    /// Until they became slower, in bytes.
+    pub(super) before: f64,
+    /// How many times as long they took in the end.
+    pub(super) slower: Factor,
+    /// To empty blocks, in bytes.
+    pub(super) to_empty_blocks: f64,
+    /// To a cache, in bytes.
+    pub(super) to_cache: f64,
+}
+
+pub(super) fn scattered_writes(writes: &ScatteredWrites) -> Reason {
+    let reason = Reason::new(
+        "writes until GC begins",
+        format!(
+            "The full drive took {} of scattered writes before they slowed down; in the end they took {} as long.",
+            Size(writes.before as u64),
+            writes.slower
+        ),
+    );
+    let size = |bytes: f64| Size(bytes.max(0.0) as u64);
+    let (empty, cached) = (size(writes.to_empty_blocks), size(writes.to_cache));
+    match cached {
+        Size(0) => reason.and(format!("In all, {empty} went to empty blocks.")),
+        cached => reason.and(format!("In all, {empty} went to empty blocks and {cached} to the SLC cache.")),
+    }
+}
+
+pub(super) fn gradual_collection(writes: &ScatteredWrites) -> Reason {
+    scattered_writes(writes).how("slowed too gradually")
+}
+
+pub(super) fn uncertain_spare(writes: &ScatteredWrites) -> Reason {
+    scattered_writes(writes)
+        .how("too much is uncertain")
+        .and("Too much of that is uncertain to name a share.")
+}
+
+pub(super) fn kept_blocks_assumed() -> &'static str {
+    "Open and pre-erased blocks are assumed to be three or four on each die."
+}
+
+// What disturbs a measurement.
+
+/// Why a drive is called in use.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Disturbance {
+    /// Equal rounds of reads differ by so much.
+    Rounds(Share),
+    /// So many reads take more than so many times the usual.
+    Outliers { share: Share, factor: Factor },
+    /// So many reads of one address take half as long again.
+    SlowReads(Share),
+    /// The kernel counted I/Os of others.
+    BackgroundIo { ios: u64, elapsed: Nanos, rate: Iops },
+}
+
+fn disturbance_sentence(disturbance: &Disturbance) -> String {
+    match disturbance {
+        Disturbance::Rounds(share) => format!("Equal rounds of reads differ by {share}."),
+        Disturbance::Outliers { share, factor } => {
+            format!("At least {share} of reads took more than {factor} the usual time.")
+        }
+        Disturbance::SlowReads(share) => {
+            format!("At least {share} of reads of one address took 1.5× the usual time or more.")
+        }
+        Disturbance::BackgroundIo { ios, elapsed, rate } => format!(
+            "The kernel counted {} I/Os of other programs in {elapsed} ({rate}).",
+            Number(*ios as f64)
+        ),
+    }
+}
+
+/// What is said first where anything disturbs the measurement.
+pub(super) fn disturbance(disturbances: &[Disturbance], repeat: Option<Action>) -> Answer {
+    let answer = Answer::unknown(
+        DISTURBANCE,
+        "Disturbance",
+        "other programs use the drive, or its latency is not steady; results are less certain",
+    );
+    let answer = disturbances.iter().map(disturbance_sentence).fold(answer, Answer::with_evidence);
+    repeat.into_iter().fold(answer, Answer::action)
+}
+
+pub(super) const DISTURBANCE: &str = "disturbance";
+
+// Answers.
+
+/// The stable name of an answer.
+pub(super) fn id(key: Key) -> &'static str {
+    match key {
+        Key::Medium => "medium",
+        Key::Mapping => "mapping",
+        Key::MapPageBytes => "map_unit",
+        Key::EraseUnitBytes => "erase_unit",
+        Key::WriteBufferBytes => "write_buffer",
+        Key::SlcCacheBytes => "slc_cache",
+        Key::SlcSpeedAfterBytesPerS => "slc_speed_after",
+        Key::SlcRecoveryNs => "slc_recovery",
+        Key::Parallelism => "parallel_dies",
+        Key::StripeBytes => "stripe",
+        Key::OverProvisioningPercent => "over_provisioning",
+        Key::Compression => "compression",
+        Key::Trim => "trim",
+        Key::IdleCollectionNs => "idle_gc_start",
+        Key::OldDataReadRatio => "old_data_reads",
+        Key::TokenBucketIos => "burst_credits",
+        Key::MapCacheBytes => "mapping_cache",
+    }
+}
+
+fn question(key: Key) -> &'static str {
+    match key {
+        Key::Medium => "Medium",
+        Key::Mapping => "Mapping",
+        Key::MapPageBytes => "Map unit",
+        Key::EraseUnitBytes => "Erase unit (superblock)",
+        Key::WriteBufferBytes => "Write buffer",
+        Key::SlcCacheBytes => "SLC cache",
+        Key::SlcSpeedAfterBytesPerS => "Writes after SLC cache",
+        Key::SlcRecoveryNs => "SLC cache half recovery",
+        Key::Parallelism => "Dies read at once",
+        Key::StripeBytes => "Stripe per die",
+        Key::OverProvisioningPercent => "Over-provisioning",
+        Key::Compression => "Compression",
+        Key::Trim => "TRIM",
+        Key::IdleCollectionNs => "Idle GC starts after",
+        Key::OldDataReadRatio => "Old data read time",
+        Key::TokenBucketIos => "Burst credits",
+        Key::MapCacheBytes => "Mapping cache",
+    }
+}
+
+fn word(key: Key, word: &'static str) -> &'static str {
+    match (key, word) {
+        (Key::Medium, "disk") => "hard disk",
+        (Key::Medium, "shingled disk") => "shingled hard disk",
+        (Key::Medium, "virtual") => "virtual volume",
+        (Key::Mapping, "page") => "page-mapped",
+        (Key::Mapping, "block") => "block-mapped",
+        (Key::Mapping, "hybrid") => "hybrid (log blocks)",
+        (Key::Trim, "immediate") => "effective at once",
+        (Key::Trim, "idle") => "effective when idle",
+        (_, word) => word,
+    }
+}
+
+/// A word of a property, as a narrow column has it.
+fn short_word(key: Key, text: &'static str) -> &'static str {
+    match (key, text) {
+        (Key::Mapping, "hybrid") => "hybrid",
+        (Key::Trim, "immediate") => "at once",
+        (Key::Trim, "idle") => "when idle",
+        (key, text) => word(key, text),
+    }
+}
+
+fn absence(key: Key) -> &'static str {
+    match key {
+        Key::Compression => "no",
+        Key::Trim => "not supported",
+        Key::MapCacheBytes => "not needed",
+        Key::OldDataReadRatio => "as for fresh data",
+        _ => "none",
+    }
+}
+
+/// A number of a property with its unit.
+fn number(key: Key, value: f64) -> String {
+    match key.unit() {
+        "bytes" => Size(value.round() as u64).to_string(),
+        "bytes/s" => Rate(value).to_string(),
+        "ns" => Latency(value).to_string(),
+        "%" => Share(value / 100.0).to_string(),
+        _ if key == Key::TokenBucketIos => format!("{} I/Os", digits(value)),
+        _ if key == Key::OldDataReadRatio => Factor(value).to_string(),
+        _ => Number(value.round()).to_string(),
+    }
+}
+
+fn value(property: &Property) -> String {
+    match property.state {
+        State::Word(text) => word(property.key, text).into(),
+        State::Number { value, .. } => number(property.key, value),
+        State::Absent => absence(property.key).into(),
+        State::Undecided => "unknown".into(),
+    }
+}
+
+/// The answer about a property, and what would decide it.
+pub(super) fn answer(property: &Property, action: Option<Action>) -> Answer {
+    let Property { key, state, confidence, reason, caveats, .. } = property;
+    let question = question(*key);
+    let answer = match *state {
+        State::Undecided => Answer::unknown(id(*key), question, format!("unknown ({})", reason.how)),
+        State::Number { value, low, high } => {
+            let text = with_range(number(*key, value), number(*key, low), number(*key, high));
+            Answer::info(id(*key), question, text).estimate(value, low, high, key.unit())
+        }
+        State::Word(_) | State::Absent => Answer::info(id(*key), question, value(property)),
+    };
+    let answer = reason.evidence.iter().fold(answer, Answer::with_evidence);
+    let answer = caveats.iter().fold(answer, Answer::caveat);
+    let answer = match *state {
+        State::Undecided => answer,
+        _ if *confidence < 0.9 => answer.caveat(format!("This is {} likely.", Share(*confidence))),
+        _ => answer,
+    };
+    action.into_iter().fold(answer, Answer::action)
+}
+
+// Summary and first screen.
+
+/// What a summary says of a property; nothing of those that only say more about another one.
+fn summary_words(property: &Property) -> Option<String> {
+    let value = value(property);
+    Some(match (property.key, &property.state) {
+        (_, State::Undecided) => return None,
+        (Key::SlcSpeedAfterBytesPerS | Key::SlcRecoveryNs | Key::StripeBytes, _) => return None,
+        (Key::Medium | Key::Mapping, _) => value,
+        (Key::MapPageBytes, _) => format!("{value} map unit"),
+        (Key::EraseUnitBytes, _) => format!("{value} erase unit"),
+        (Key::WriteBufferBytes, State::Absent) => "no write buffer".into(),
+        (Key::WriteBufferBytes, _) => format!("{value} write buffer"),
+        (Key::SlcCacheBytes, State::Absent) => "no SLC cache".into(),
+        (Key::SlcCacheBytes, _) => format!("{value} SLC cache"),
+        (Key::Parallelism, _) => format!("{value} dies"),
+        (Key::OverProvisioningPercent, _) => format!("{value} over-provisioning"),
+        (Key::Compression, State::Word("yes")) => "compression".into(),
+        (Key::Compression, _) => "no compression".into(),
+        (Key::Trim, _) => format!("TRIM {value}"),
+        (Key::IdleCollectionNs, State::Absent) => "no idle GC".into(),
+        (Key::IdleCollectionNs, _) => format!("idle GC after {value}"),
+        (Key::OldDataReadRatio, State::Absent) => "old data as fast as fresh".into(),
+        (Key::OldDataReadRatio, _) => format!("old data takes {value} as long to read"),
+        (Key::TokenBucketIos, State::Absent) => "no burst credits".into(),
+        (Key::TokenBucketIos, _) => format!("burst credits for {value}"),
+        (Key::MapCacheBytes, State::Absent) => "all of its mapping at hand".into(),
+        (Key::MapCacheBytes, _) => format!("mapping cache for {value}"),
+    })
+}
+
+/// The most telling properties first.
+const SUMMARY_ORDER: [Key; 14] = [
+    Key::Medium,
+    Key::Mapping,
+    Key::Parallelism,
+    Key::SlcCacheBytes,
+    Key::OverProvisioningPercent,
+    Key::WriteBufferBytes,
+    Key::TokenBucketIos,
+    Key::Trim,
+    Key::Compression,
+    Key::EraseUnitBytes,
+    Key::MapPageBytes,
+    Key::IdleCollectionNs,
+    Key::OldDataReadRatio,
+    Key::MapCacheBytes,
+];
+/// As many as a sentence of 25 words holds.
+const SUMMARY_PROPERTIES_MAX: usize = 5;
+
+/// What was found, in a sentence or two.
+pub(super) fn summary(properties: &[Property], problem: Option<&Answer>, is_disturbed: bool) -> String {
+    let of = |key: &Key| properties.iter().find(|property| property.key == *key).and_then(summary_words);
+    let words: Vec<String> = SUMMARY_ORDER.iter().filter_map(of).take(SUMMARY_PROPERTIES_MAX).collect();
+    let known = properties.iter().filter(|property| property.is_known()).count();
+    let words = capitalize(&words.join(", "));
+    let total = properties.len();
+    let found = match known {
+        0 => "No property of this drive could be found.".into(),
+        known if known == total => format!("{words}."),
+        known => format!("{words} ({known} of {total} properties found)."),
+    };
+    match problem {
+        Some(problem) => format!("{}: {}. {found}", problem.question, problem.answer),
+        None if is_disturbed => {
+            format!("{found} The drive was in use or not steady, so this is less certain.")
+        }
+        None => found,
+    }
+}
+
+/// The table of properties, those found first; `remarks` are ids of answers worth a line of their own.
+pub(super) fn overview(properties: &[Property], remarks: Vec<String>) -> Overview {
+    let mut table = OverviewTable::new(["property", "value", "range", "confidence", "how"]);
+    let (known, unknown): (Vec<&Property>, Vec<&Property>) =
+        properties.iter().partition(|property| property.is_known());
+    for property in known.into_iter().chain(unknown) {
+        let Property { key, state, confidence, reason, .. } = property;
+        let shown = match *state {
+            State::Word(text) => short_word(*key, text).into(),
+            _ => value(property),
+        };
+        let interval = match *state {
+            State::Number { low, high, .. } => range(number(*key, low), number(*key, high)),
+            _ => String::new(),
+        };
+        let interval = if interval == shown { String::new() } else { interval };
+        let confidence = if property.is_known() { Share(*confidence).to_string() } else { String::new() };
+        table.push([label(*key), shown, interval, confidence, reason.how.clone()]);
+    }
+    Overview { lead: Lead::Summary, answers: remarks, table: Some(table), series: None }
+}
+
+/// The question as a row's heading.
+fn label(key: Key) -> String {
+    match key {
+        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question(key).into(),
+        _ => {
+            let mut letters = question(key).chars();
+            letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+        }
+    }
+}
+
+// Actions.
+
+pub(super) fn action_quiet() -> Action {
+    Action::new("repeat", "Run again while nothing else uses the drive")
+}
+
+pub(super) fn action_more_writes(has_limit: bool) -> Action {
+    match has_limit {
+        true => Action::new("more_writes", "Run without a limit on what is written"),
+        false => Action::new("more_writes", "Run with more writes allowed"),
+    }
+}
+
+pub(super) fn action_consent() -> Action {
+    Action::new("consent", "Run with --consent ID, which lets it overwrite the target")
+}
+
+pub(super) fn action_whole_drive() -> Action {
+    Action::new("whole_drive", "Run over the whole drive, which fills it")
+}
+
+pub(super) fn action_other_tests() -> Action {
+    Action::new("all_tests", "Run all tests, as some need what others find")
+}
+
+pub(super) fn action_long_reads() -> Action {
+    Action::new("long_reads", "Read until the credits are used up")
+}
+
+pub(super) fn action_rest() -> Action {
+    Action::new("rest", "Leave the volume idle for some hours, then run this")
+}
+
+/// For a drive whose consent has to be given anew.
+pub(super) fn with_consent(action: Action) -> Action {
+    Action { why: format!("{}, with the same --consent", action.why), ..action }
+}
+
+// Errors of settings.
+
+pub(super) fn no_such_test(name: &str, names: &[&str]) -> String {
+    format!("only: unknown test \"{name}\"; the tests are {}", names.join(", "))
+}
+
+pub(super) fn span_too_short(span: u64, least: u64) -> String {
+    format!("span: {} is too little to measure; give at least {}", Size(span), Size(least))
+}
+
+// Titles of pictures.
+
+pub(super) const READS_BY_DISTANCE: &str = "How long does a random read take, by seek distance?";
+pub(super) const READS_IN_ORDER: &str = "How long do sequential reads take, before and after overwriting?";
+pub(super) const READS_OVER_TIME: &str = "How fast are random reads over time?";
+pub(super) const READS_BY_WINDOW: &str = "How long does a random read take, by the addresses read?";
+pub(super) const CONFLICTS_BY_PLACE: &str =
+    "How long does a read take, by its address, beside a pinned reader?";
+pub(super) const OLD_AND_FRESH_READS: &str = "What share of reads takes how long, as found and rewritten?";
+pub(super) const ZEROS_AND_RANDOM_DATA: &str = "Are zeros written and read faster than random data?";
+pub(super) const ALIGNED_AND_SHIFTED: &str = "Does alignment of writes matter?";
+pub(super) const SYNCED_SEQUENTIAL: &str = "How long does a synced sequential write take?";
+pub(super) const TRIMMED_READS: &str = "How long do trimmed addresses take to read?";
+pub(super) const PAUSES_IN_ORDER: &str = "Where do sequential writes pause?";
+pub(super) const BUFFER_BURST: &str = "How much is accepted before the flash has to keep up?";
+pub(super) const BUFFER_MERGES: &str = "How much is accepted while the flash is merging?";
+pub(super) const BUFFER_DISK: &str = "When do writes begin to wait?";
+pub(super) const FIRST_FILL: &str = "How fast does an empty drive fill?";
+pub(super) const COST_OF_OVERWRITING: &str = "What do scattered overwrites of a full drive cost?";
+pub(super) const PAUSES_OF_ERASING: &str = "When do writes pause, folded over one erase unit?";
+pub(super) const READS_AFTER_REST: &str = "How long do reads take after an idle time?";
+
+pub(super) fn synced_writes_title(block: u64) -> String {
+    format!("How long does a synced write of {} take?", Size(block))
+}
+
+// Words at marks of pictures.
+
+pub(super) fn speed_drop(before: Rate, after: Rate) -> String {
+    format!("{before} to {after}")
+}
+
+pub(super) fn buffer_full(bytes: f64) -> String {
+    format!("full: {}", Size(bytes as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::answer::Standing;
+
+    use super::*;
+
+    fn flash() -> Property {
+        Property::word(Key::Medium, "flash", 0.98, equal_reads(Latency(139_000.0)))
+    }
+
+    fn unit() -> Property {
+        let interval = (8.2e6, 8.6e6);
+        Property::number(Key::EraseUnitBytes, 8_388_608.0, interval, 0.85, rhythm(8_388_608.0, 0.97))
+    }
+
+    fn cache() -> Property {
+        Property::undecided(Key::SlcCacheBytes, too_few_writes(80 << 30, 1 << 30))
+    }
+
+    #[test]
+    fn properties_are_answered_in_plain_words() {
+        let medium = answer(&flash(), None);
+        assert_eq!((&*medium.id, &*medium.question, &*medium.answer), ("medium", "Medium", "flash"));
+        assert_eq!(medium.evidence, ["The median random read takes 139 µs, independent of seek distance."]);
+        let unit = answer(&unit(), None);
+        assert_eq!(unit.question, "Erase unit (superblock)");
+        assert_eq!(unit.answer, "8 MiB (7.82–8.20)");
+        assert_eq!(unit.evidence, ["Sequential overwrites pause every 8 MiB (autocorrelation 0.97)."]);
+        assert_eq!(unit.caveats, ["This is 85% likely."]);
+        let none = answer(&Property::absent(Key::SlcCacheBytes, 0.97, filled_evenly(Rate(68.7e6))), None);
+        assert_eq!(none.answer, "none");
+        assert_eq!(none.evidence, ["The empty drive filled at 68.7 MB/s throughout, without a write cliff."]);
+    }
+
+    #[test]
+    fn the_unknown_says_what_would_decide_it() {
+        let action = action_more_writes(true).command("likenew xray /mnt");
+        let unknown = answer(&cache(), Some(action));
+        assert_eq!((unknown.standing, &*unknown.answer), (Standing::Unknown, "unknown (needs more writes)"));
+        assert_eq!(unknown.evidence, ["This test writes 80 GiB, and only 1 GiB may still be written."]);
+        assert_eq!(unknown.actions[0].why, "Run without a limit on what is written");
+    }
+
+    #[test]
+    fn a_summary_names_what_tells_most() {
+        let properties = [flash(), unit(), cache()];
+        assert_eq!(summary(&properties, None, false), "Flash, 8 MiB erase unit (2 of 3 properties found).");
+        assert_eq!(
+            summary(&properties[..1], None, true),
+            "Flash. The drive was in use or not steady, so this is less certain."
+        );
+        assert_eq!(summary(&properties[2..], None, false), "No property of this drive could be found.");
+        let problem = Answer::problem("io_errors", "I/O errors", "the drive failed 3 I/Os");
+        assert_eq!(
+            summary(&properties[..1], Some(&problem), false),
+            "I/O errors: the drive failed 3 I/Os. Flash."
+        );
+    }
+
+    #[test]
+    fn the_table_has_what_was_found_first() {
+        let overview = overview(&[cache(), unit(), flash()], Vec::new());
+        let rows: Vec<Vec<String>> =
+            overview.table.into_iter().flat_map(|table| table.rows).map(|row| row.cells).collect();
+        assert_eq!(
+            rows,
+            [
+                ["erase unit (superblock)", "8 MiB", "7.82–8.20 MiB", "85%", "sequential writes pause"],
+                ["medium", "flash", "", "98%", "reads equally fast"],
+                ["SLC cache", "unknown", "", "", "needs more writes"],
+            ]
+        );
+    }
+
+    #[test]
+    fn what_disturbs_is_named_with_its_numbers() {
+        let outliers = Disturbance::Outliers { share: Share(0.002), factor: Factor(4.0) };
+        let (elapsed, rate) = (Nanos::from_secs(10), Iops(30.0));
+        let others = Disturbance::BackgroundIo { ios: 300, elapsed, rate };
+        let said = disturbance(&[outliers, others], None);
+        assert_eq!(
+            said.evidence,
+            [
+                "At least 0.2% of reads took more than 4.00× the usual time.",
+                "The kernel counted 300 I/Os of other programs in 10.0 s (30.0 IOPS).",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_word_in_the_table_is_too_long_for_it() {
+        // Beside the other columns a hundred columns have room for about this many characters.
+        let scattered =
+            ScatteredWrites { before: 1e9, slower: Factor(3.0), to_empty_blocks: 1e9, to_cache: 0.0 };
+        for reason in [read_only(), no_drive(), fill_missing(), shared_drive(), scattered_writes(&scattered)]
+        {
+            assert!(reason.how.chars().count() <= 26, "{}", reason.how);
+        }
+    }
+}

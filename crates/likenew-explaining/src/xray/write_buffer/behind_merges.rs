@@ -1,0 +1,124 @@
+//! The write buffer before a map of whole blocks. While its dies merge a cluster nothing leaves the buffer, and what is taken
+//! until a write has to wait is all that it holds.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::{Line, Mark, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::summary::median;
+
+use super::super::context::{ExperimentContext, own_name};
+use super::super::finding::Finding;
+use super::super::property::{Key, Property};
+use super::super::synced_writes::synced_writes;
+use super::super::wording;
+use likenew_procedure_support::series::axis;
+
+const PAGE: u32 = 16 << 10;
+const IOS_MAX: u64 = 512;
+/// Writes that each have to wait for a merge, before the burst begins.
+const LEAD: u32 = 8;
+const BURSTS: usize = 3;
+/// A write that takes so many times as long as the first ones waits for a merge, and for so long at least.
+const WAITS: f64 = 8.0;
+const MERGE_NS: f64 = 3e6;
+const FIRST: usize = 4;
+
+pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
+    let page = page(context);
+    let step =
+        (context.inferences.number(Key::EraseUnitBytes)? / f64::from(page)).round() as u64 * u64::from(page);
+    let clusters = context.span / step.max(1);
+    let bursts = bursts(context);
+    let block = match bursts.last() {
+        None => 2 * page,
+        Some(burst) => match absorbed_bytes(burst) {
+            Some(_) if bursts.len() >= BURSTS => return None,
+            Some(_) => burst.workload.length_max(),
+            // There were too few clusters for it.
+            None => 4 * burst.workload.length_max(),
+        },
+    };
+    if clusters < 64 || u64::from(block) > step / 4 {
+        return None;
+    }
+    // Clusters that have been left alone for longest come next.
+    let quarter = clusters / 4;
+    let first = quarter * (context.segments.len() as u64 % 4) * step;
+    let region = |clusters: u64| Region::bytes(first..(first + clusters * step).min(context.span));
+    if context.segments.len() == 2 * bursts.len() {
+        let place = AccessPattern::Strided { region: region(quarter), step };
+        let lead = synced_writes(format!("lead {}", bursts.len() + 1), 2 * page, place, LEAD);
+        return Some(Workload { flush: true, ..lead });
+    }
+    let place = AccessPattern::Strided {
+        region: region(clusters - quarter * (context.segments.len() as u64 % 4)),
+        step,
+    };
+    let writes = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+    let ios = IOS_MAX.min(quarter - 1);
+    let workload = Workload::new(format!("burst {}", bursts.len() + 1), Until::ops(ios), vec![writes]);
+    Some(Workload { samples: IOS_MAX as u32, ..workload })
+}
+
+fn page(context: &ExperimentContext<'_>) -> u32 {
+    context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
+}
+
+fn bursts<'a>(context: &ExperimentContext<'a>) -> Vec<&'a Segment> {
+    context.segments.iter().copied().filter(|segment| own_name(segment).starts_with("burst")).collect()
+}
+
+/// Bytes taken before a write had to wait.
+fn absorbed_bytes(burst: &Segment) -> Option<f64> {
+    let latencies: Vec<f64> = burst.samples.iter().map(|sample| sample.latency().0 as f64).collect();
+    let first = median(latencies.get(..FIRST)?)?;
+    let waits = latencies.iter().position(|latency| *latency > (WAITS * first).max(MERGE_NS))?;
+    Some(waits as f64 * f64::from(burst.workload.length_max()))
+}
+
+pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
+    let bursts = bursts(context);
+    let Some(last) = bursts.last().filter(|last| !last.samples.is_empty()) else { return Finding::default() };
+    let block = f64::from(last.workload.length_max());
+    let same = bursts.iter().filter(|burst| f64::from(burst.workload.length_max()) == block);
+    let intake: Vec<f64> = same.filter_map(|burst| absorbed_bytes(burst)).collect();
+    let property = infer_property(&intake, block, f64::from(page(context)));
+    let picture = picture(last, &property);
+    Finding::single(property, Some(("write_buffer", picture)))
+}
+
+fn infer_property(intake: &[f64], block: f64, page: f64) -> Property {
+    let key = Key::WriteBufferBytes;
+    let Some(middle) = median(intake) else {
+        return Property::undecided(key, wording::no_write_waited_for_merges());
+    };
+    let near = intake.iter().filter(|intake| (*intake - middle).abs() <= block.max(0.1 * middle)).count();
+    if near < 2 || middle < 2.0 * block {
+        return Property::undecided(key, wording::irregular_intake(middle));
+    }
+    // One page or two had left before the first merge began, and the next write came in partly, or not at all.
+    let value = middle - page / 2.0;
+    let interval = (middle - 2.0 * page, middle + page.max(block - page));
+    Property::number(key, value, interval, 0.93, wording::intake_during_merges(middle))
+}
+
+fn picture(burst: &Segment, property: &Property) -> Series {
+    let block = f64::from(burst.workload.length_max());
+    let point = |(index, sample): (usize, &likenew_core::sample::Sample)| {
+        [index as f64 * block, sample.latency().0 as f64]
+    };
+    let mark = property.value().map(|held| Mark { x: held, label: "full".into() });
+    Series::new(
+        wording::BUFFER_MERGES,
+        Shape::Scatter,
+        axis("accepted", "bytes"),
+        axis("latency", "ns").logarithmic(),
+    )
+    .lines([Line::new("writes", burst.samples.iter().enumerate().map(point).collect())])
+    .marks(mark)
+}

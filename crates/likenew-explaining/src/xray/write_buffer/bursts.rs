@@ -1,0 +1,391 @@
+//! The write buffer of flash. A long burst from an empty buffer shows when what is taken falls to what the flash programs. How much
+//! had been programmed by then nobody says, but a shorter burst with a flush behind it does: when n bytes are in the flash. At
+//! that time the long burst had got rid of n bytes as well, and all else that it had brought along was in the buffer:
+//! buffer = taken(when n bytes were programmed) − n. Neither speed needs to be steady for that.
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::{Line, Mark, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::quantity::Rate;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::until::Until;
+use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+use likenew_stats::summary::sorted;
+
+use super::super::context::{ExperimentContext, bytes_written, own_name};
+use super::super::finding::Finding;
+use super::super::property::{Key, Property};
+use super::super::wording;
+use likenew_procedure_support::series::axis;
+
+/// The first burst.
+pub(super) const FIRST: u64 = 4 << 20;
+const LONGEST: u64 = 256 << 20;
+/// A burst that is as fast to its end as it began becomes no longer than this.
+const LONGEST_EVEN: u64 = 64 << 20;
+/// Lengths of I/Os that are tried, the usual one first.
+const BLOCK: u32 = 16 << 10;
+const LONG_BLOCK: u32 = 128 << 10;
+const SHORT_BLOCK: u32 = 4 << 10;
+const DEPTH: u32 = 4;
+/// Short bursts in shares of the long one.
+const SHARES: [f64; 5] = [0.25, 0.31, 0.37, 0.43, 0.49];
+/// A buffer shows where the flash is slower than this share of the link.
+const SLOWER: f64 = 0.93;
+/// Bursts in all.
+const BURSTS_MAX: usize = 32;
+/// A long burst is so many times as long as what is taken before its knee, where it need not be longer.
+const KNEES: u64 = 4;
+/// A finer look is worth while where a buffer holds fewer I/Os than this.
+const IOS_MIN: f64 = 12.0;
+/// I/Os without a wait between them that show how fast the link is.
+const FEW: usize = 3;
+/// Bursts that go on alike take so much more or less time.
+const ALIKE: f64 = 0.15;
+/// So many I/Os at most are taken at one moment.
+const RUN: f64 = 64.0;
+const NEARER_MOST: f64 = 0.7;
+/// What short bursts say of the buffer may lie so far apart.
+const SPREAD_MAX: f64 = 0.25;
+/// The answer lies within this share of an I/O of the truth in nine of ten, or within 2 % of it.
+const MARGIN: f64 = 0.9;
+
+/// What has been taken when, of a burst into an empty buffer.
+struct Burst {
+    /// Nanoseconds since the first I/O was sent, and bytes taken by then.
+    intake: Vec<[f64; 2]>,
+    block: f64,
+    bytes: u64,
+    /// When all of it was in the flash, since then.
+    flushed: f64,
+}
+
+/// How a burst went on.
+enum BurstShape {
+    /// As fast to its end as it began.
+    Even,
+    /// It slowed down, but too late to be sure at which level it stays.
+    Slowing,
+    /// Faster first, then at a level.
+    Knee(Knee),
+}
+
+#[derive(Clone, Copy)]
+struct Knee {
+    /// Bytes a second: before and after.
+    before: f64,
+    after: f64,
+    /// Bytes taken until then.
+    intake: f64,
+}
+
+pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
+    let bursts: Vec<&Segment> = context.segments.clone();
+    if bursts.len() >= BURSTS_MAX {
+        return None;
+    }
+    let Some(at) = bursts.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
+        // What a map of blocks does where a stream of writes begins belongs to no burst.
+        let name = if bursts.is_empty() { "lead" } else { "long 1" };
+        return burst(context, name.into(), FIRST, BLOCK);
+    };
+    let long = Burst::from_segment(bursts[at]);
+    let shorts = &bursts[at + 1..];
+    let longs = bursts.iter().filter(|segment| own_name(segment).starts_with("long")).count();
+    let again = |bytes, block| burst(context, format!("long {}", longs + 1), bytes, block);
+    let block = long.block as u32;
+    match long.shape() {
+        BurstShape::Even if block < LONG_BLOCK => again(long.bytes, LONG_BLOCK),
+        BurstShape::Even if long.bytes < LONGEST_EVEN => again(4 * long.bytes, block),
+        BurstShape::Slowing if long.bytes < LONGEST => again(4 * long.bytes, block),
+        BurstShape::Even | BurstShape::Slowing => None,
+        BurstShape::Knee(knee) if shorts.is_empty() => {
+            let (rough, worth) =
+                (knee.cached_bytes(), KNEES * (knee.intake as u64).next_multiple_of(1 << 16));
+            let finer = rough < IOS_MIN * long.block && block > SHORT_BLOCK;
+            match finer {
+                true => {
+                    again(worth.clamp(1 << 18, long.bytes), if block > BLOCK { BLOCK } else { SHORT_BLOCK })
+                }
+                false if 2 * worth < long.bytes && longs < 6 => again(worth.max(1 << 18), block),
+                false => short(context, &long, 0),
+            }
+        }
+        BurstShape::Knee(_) if shorts.len() < SHARES.len() => short(context, &long, shorts.len()),
+        // It has changed meanwhile: a faster part of the flash is used up, or collection has set in.
+        BurstShape::Knee(_) if !agree(&estimates(&long, shorts)) && longs < 6 => again(long.bytes, block),
+        BurstShape::Knee(_) => None,
+    }
+}
+
+fn short(context: &ExperimentContext<'_>, long: &Burst, index: usize) -> Option<Workload> {
+    let block = long.block as u64;
+    let bytes = (SHARES[index] * long.bytes as f64) as u64 / block * block;
+    burst(context, format!("short {}", index + 1), bytes.max(block), block as u32)
+}
+
+/// Goes on where the last one ended, so that all of them are one stream of writes.
+fn burst(context: &ExperimentContext<'_>, name: String, bytes: u64, block: u32) -> Option<Workload> {
+    let before: u64 = context.segments.iter().map(|segment| bytes_written(segment)).sum();
+    let longest = context.span / 8 / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
+    if bytes > longest || !context.may_write(bytes) {
+        return None;
+    }
+    // What has been written lately may lie in faster cells, which are free again as soon as it is overwritten.
+    let begin = context.span / 2;
+    let start = (begin + before % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
+    let place = AccessPattern::Sequential(Region::bytes(start..start + bytes));
+    let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
+    Some(Workload {
+        samples: SAMPLES_MAX,
+        flush: true,
+        ..Workload::new(name, Until::bytes(bytes), vec![stream])
+    })
+}
+
+pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
+    let Some(at) = context.segments.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
+        return Finding::default();
+    };
+    let long = Burst::from_segment(context.segments[at]);
+    if long.intake.len() < 8 {
+        return Finding::default();
+    }
+    let estimates = estimates(&long, &context.segments[at + 1..]);
+    let property = infer_property(&long, &estimates);
+    let picture = picture(&long, &property);
+    Finding::single(property, Some(("write_buffer", picture)))
+}
+
+impl Burst {
+    fn from_segment(segment: &Segment) -> Self {
+        let start = segment.samples.iter().map(|sample| sample.sent.0).min().unwrap_or(0);
+        let (mut intake, mut bytes) = (Vec::with_capacity(segment.samples.len()), 0.0);
+        for sample in segment.samples.iter().filter(|sample| sample.op == Op::Write) {
+            bytes += f64::from(sample.length);
+            intake.push([(sample.done.0 - start) as f64, bytes]);
+        }
+        Self {
+            intake,
+            block: f64::from(segment.workload.length_max()),
+            bytes: bytes_written(segment),
+            flushed: segment.ended_at.0.saturating_sub(start) as f64,
+        }
+    }
+
+    fn rate(&self, ios: Range<usize>) -> f64 {
+        let ([from, before], [to, after]) = (self.intake[ios.start], self.intake[ios.end - 1]);
+        if to > from { (after - before) / (to - from) * 1e9 } else { f64::INFINITY }
+    }
+
+    fn shape(&self) -> BurstShape {
+        let ios = self.intake.len();
+        if ios < 16 {
+            return BurstShape::Even;
+        }
+        let first = self.block / self.crossing() * 1e9;
+        let (third, fourth) = (self.rate(ios / 2..3 * ios / 4), self.rate(3 * ios / 4..ios));
+        let after = self.rate(ios / 2..ios);
+        if after >= SLOWER * first {
+            return BurstShape::Even;
+        }
+        // Where the line of the first speed meets that of the last.
+        let [end, bytes] = self.intake[ios - 1];
+        let intake = first * (bytes - after * end / 1e9) / (first - after);
+        let is_level = (third / fourth - 1.0).abs() < 0.2;
+        if !is_level || intake > 0.45 * bytes {
+            return BurstShape::Slowing;
+        }
+        BurstShape::Knee(Knee { before: first, after, intake: intake.max(self.block) })
+    }
+
+    /// Nanoseconds from one I/O to the next where nothing has to wait: the least mean over a few.
+    fn crossing(&self) -> f64 {
+        let few = self.intake.windows(FEW + 1).map(|few| (few[FEW][0] - few[0][0]) / FEW as f64);
+        few.fold(f64::INFINITY, f64::min).max(1.0)
+    }
+
+    /// When so many bytes were taken, in nanoseconds.
+    fn time_of(&self, bytes: f64) -> Option<f64> {
+        self.intake.get(self.intake.partition_point(|[_, intake]| *intake < bytes)).map(|[time, _]| *time)
+    }
+
+    /// Bytes taken before a time in nanoseconds, and right after it.
+    fn intake_at(&self, time: f64) -> Option<(f64, f64)> {
+        let index = self.intake.partition_point(|[at, _]| *at < time);
+        let after = self.intake.get(index..)?;
+        // What has got room at that time crosses the link without a wait.
+        let crossing = 1.3 * self.crossing();
+        let before = index.checked_sub(1).map_or(0.0, |last| self.intake[last][1]);
+        let (mut last, mut with) = (time, before);
+        for [at, intake] in after.iter().take_while(|[_, intake]| intake - before <= RUN * self.block) {
+            if at - last > crossing {
+                break;
+            }
+            (last, with) = (*at, *intake);
+        }
+        (index < self.intake.len()).then_some((before, with))
+    }
+}
+
+impl Knee {
+    /// About what the buffer holds: what was taken less what left meanwhile.
+    fn cached_bytes(&self) -> f64 {
+        self.intake * (1.0 - self.after / self.before)
+    }
+}
+
+/// What each short burst says of the buffer, in bytes: at least, when what was programmed last had not been counted yet, and at
+/// most, when all that came free at that moment had been taken.
+fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<[f64; 2]> {
+    let of = |segment: &&Segment| {
+        let short = Burst::from_segment(segment);
+        // Where a faster part of the flash has come to its end meanwhile, one burst says nothing of the other.
+        let alike = |[time, bytes]: &[f64; 2]| {
+            long.time_of(*bytes).is_some_and(|other| (time / other - 1.0).abs() < ALIKE)
+        };
+        short.intake.last().filter(|last| alike(last))?;
+        let (before, after) = long.intake_at(short.flushed)?;
+        // A part of the next I/O has come in.
+        let buffered_bytes = |intake: f64| intake + long.block / 2.0 - short.bytes as f64;
+        Some([buffered_bytes(before), buffered_bytes(after)])
+    };
+    shorts.iter().filter_map(of).collect()
+}
+
+/// What all of them but one allow: value, least and most.
+fn common(estimates: &[[f64; 2]]) -> Option<(f64, f64, f64)> {
+    let least = sorted(&estimates.iter().map(|[least, _]| *least).collect::<Vec<_>>());
+    let most = sorted(&estimates.iter().map(|[_, most]| *most).collect::<Vec<_>>());
+    let (low, high) = (*least.get(least.len().checked_sub(2)?)?, *most.get(1)?);
+    // Dies that do not keep step are through one by one, and then the most is what there is.
+    let value = if low < high { low + NEARER_MOST * (high - low) } else { low.midpoint(high) };
+    (value > 0.0).then_some((value, low.min(high), low.max(high)))
+}
+
+/// Whether most of them say about the same.
+fn agree(estimates: &[[f64; 2]]) -> bool {
+    let Some((value, ..)) = common(estimates) else { return false };
+    let near = |[low, high]: &&[f64; 2]| {
+        *low < (1.0 + SPREAD_MAX / 2.0) * value && *high > (1.0 - SPREAD_MAX / 2.0) * value
+    };
+    estimates.len() == SHARES.len() && estimates.iter().filter(near).count() + 1 >= SHARES.len()
+}
+
+fn infer_property(long: &Burst, estimates: &[[f64; 2]]) -> Property {
+    let key = Key::WriteBufferBytes;
+    let knee = match long.shape() {
+        BurstShape::Knee(knee) => knee,
+        BurstShape::Slowing => {
+            return Property::undecided(key, wording::unsteady_bursts());
+        }
+        BurstShape::Even => return Property::undecided(key, wording::even_bursts(long.bytes)),
+    };
+    let (before, after) = (Rate(knee.before), Rate(knee.after));
+    let disagree = || Property::undecided(key, wording::disagreeing_flushes(before, after, knee.intake));
+    let Some((value, low, high)) = common(estimates).filter(|_| agree(estimates)) else {
+        return disagree();
+    };
+    if high - low > SPREAD_MAX * value {
+        return disagree();
+    }
+    let margin = (MARGIN * long.block).max(0.02 * value);
+    let interval = (low - margin, high + margin);
+    Property::number(key, value, interval, 0.93, wording::burst_knee(before, after, knee.intake))
+}
+
+fn picture(long: &Burst, property: &Property) -> Series {
+    let ios = long.intake.len();
+    let every = ios.div_ceil(512);
+    let points =
+        |of: fn([f64; 2]) -> [f64; 2]| long.intake.iter().step_by(every).map(|point| of(*point)).collect();
+    let mut lines = vec![Line::new("accepted", points(|[time, bytes]| [time, bytes]))];
+    let mut marks = Vec::new();
+    if let BurstShape::Knee(knee) = long.shape() {
+        let [end, bytes] = long.intake[ios - 1];
+        let held = property.value().unwrap_or_else(|| knee.cached_bytes());
+        let at = knee.intake / knee.before * 1e9;
+        let predicted = vec![[0.0, 0.0], [at, knee.intake], [end, bytes]];
+        lines.push(Line::new("two speeds", predicted));
+        marks.push(Mark { x: at, label: wording::buffer_full(held) });
+    }
+    Series::new(
+        wording::BUFFER_BURST,
+        Shape::Line,
+        axis("since the burst began", "ns"),
+        axis("accepted", "bytes"),
+    )
+    .lines(lines)
+    .marks(marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A buffer of so many pages before dies that take a page each for a time; pages arrive one a time unit.
+    fn absorbed_bytes(
+        pages: usize,
+        buffer: usize,
+        dies: usize,
+        program: f64,
+        jitter: impl Fn(usize) -> f64,
+    ) -> (Vec<[f64; 2]>, f64) {
+        let mut free = vec![0.0_f64; dies];
+        let (mut released, mut intake): (Vec<f64>, Vec<[f64; 2]>) = (Vec::new(), Vec::new());
+        let mut now = 0.0_f64;
+        for page in 0..pages {
+            let mut ascending = released.clone();
+            ascending.sort_by(f64::total_cmp);
+            let room = page.checked_sub(buffer).map_or(0.0, |index| ascending[index]);
+            now = now.max(room) + 1.0;
+            intake.push([now, (page + 1) as f64]);
+            let die = (0..dies).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap();
+            free[die] = free[die].max(now) + program + jitter(page);
+            released.push(free[die]);
+        }
+        let flushed = released.iter().fold(0.0_f64, |last, at| last.max(*at));
+        (intake, flushed)
+    }
+
+    fn cached_bytes(
+        buffer: usize,
+        dies: usize,
+        program: f64,
+        jitter: impl Fn(usize) -> f64 + Copy,
+    ) -> Vec<[f64; 2]> {
+        let pages = 8 * buffer;
+        let (curve, flushed) = absorbed_bytes(pages, buffer, dies, program, jitter);
+        let long = Burst { intake: curve, block: 1.0, bytes: pages as u64, flushed };
+        let of = |share: f64| {
+            let pages = (share * pages as f64) as usize;
+            let (_, flushed) = absorbed_bytes(pages, buffer, dies, program, jitter);
+            let (before, after) = long.intake_at(flushed).unwrap();
+            [before - pages as f64, after - pages as f64]
+        };
+        SHARES.into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_waits_when_the_same_has_been_programmed_is_the_buffer() {
+        // Dies that keep step and dies that do not, buffers larger and smaller than what they program at once.
+        for (buffer, dies, program) in [(64, 16, 40.0), (100, 7, 33.0), (40, 32, 100.0), (300, 4, 6.0)] {
+            let estimates = cached_bytes(buffer, dies, program, |page| (page % 7) as f64 * 0.3);
+            let (value, ..) = common(&estimates).unwrap();
+            assert!((value / buffer as f64 - 1.0).abs() < 0.1, "{buffer}: {estimates:?}");
+        }
+    }
+
+    #[test]
+    fn flushes_that_disagree_decide_nothing() {
+        let says = |values: [f64; 5]| values.map(|value| [value - 1.0, value + 1.0]);
+        assert!(agree(&says([100.0, 101.0, 99.0, 100.0, 300.0])), "one may be off");
+        assert!(!agree(&says([100.0, 101.0, 50.0, 100.0, 300.0])));
+        assert!(!agree(&says([-5.0, -4.0, -3.0, -5.0, -4.0])));
+        assert!(!agree(&[[99.0, 101.0]; 2]), "too few");
+    }
+}

@@ -1,0 +1,255 @@
+//! New against used: measures a drive, ages it by a recipe, and measures the same again.
+
+mod answers;
+mod comparison;
+mod phase;
+mod pictures;
+mod recipe;
+mod results;
+mod wording;
+mod zone_layout;
+
+use likenew_core::findings::Findings;
+use likenew_core::io::DataClass;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::workload::{DEPTH_LIMIT, Workload};
+use serde::{Deserialize, Serialize};
+
+use answers::{AgeAnswers, answers};
+use comparison::Comparison;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::wording::{answer_as_summary, ended_early, not_a_multiple, out_of_range};
+use phase::Phase;
+pub use recipe::{FILE_BYTES, Recipe};
+use results::AgeResults;
+use zone_layout::ZoneLayout;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "age",
+    question: "How much slower is it used than new?",
+    writes: "writes all of its space at least once, which wears flash for good; in a folder only to temporary files",
+    manual: include_str!("age.md"),
+};
+
+/// The settings of an aging run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgeOptions {
+    /// How the drive is aged.
+    pub recipe: Recipe,
+    /// How much: bytes of the fill, of the overwrites after it, or of the small files; as much as the space has otherwise.
+    #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Bytes of address space that are aged, from the start of the drive; all of it otherwise.
+    #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
+    pub space: Option<u64>,
+    /// Bytes of each file where the space is that of a folder. Small files have a size of their own.
+    #[serde(with = "size_text")]
+    pub file_size: u64,
+    /// Bytes that random writes go over.
+    #[serde(with = "size_text")]
+    pub span: u64,
+    /// Time of the random writes of all passes together, unless they come to as many bytes as the span has before.
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+    /// Random I/Os in flight.
+    pub depth: u32,
+    /// Equal parts that everything is measured in.
+    pub passes: u32,
+    /// A rest after which everything is measured once more; none if 0.
+    #[serde(with = "duration_text")]
+    pub rest: Nanos,
+    /// Whether deleting a small file trims what it held, where that is not the file system's own business.
+    pub trim: bool,
+    /// What is written.
+    pub data: DataClass,
+}
+
+impl Default for AgeOptions {
+    /// AnandTech's of 2009: 4 KiB at random over 8 GB with 3 in flight for 3 minutes, after every address was written once.
+    fn default() -> Self {
+        Self {
+            recipe: Recipe::Fill,
+            bytes: None,
+            space: None,
+            file_size: 1 << 30,
+            span: 8 << 30,
+            time: Nanos::from_secs(180),
+            depth: 3,
+            passes: 5,
+            rest: Nanos::ZERO,
+            trim: false,
+            data: DataClass::Random,
+        }
+    }
+}
+
+/// Spans are multiples of this.
+pub const SPAN_STEP: u64 = 16 << 20;
+/// The zone of applications has this part of the span.
+const FILES_PART: u64 = 4;
+
+impl AgeOptions {
+    /// Bytes that hold the data of applications.
+    fn files_bytes(&self) -> u64 {
+        self.span / FILES_PART
+    }
+}
+
+/// The procedure.
+pub struct Age {
+    options: AgeOptions,
+}
+
+impl Age {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("age", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: AgeOptions) -> Result<Self, String> {
+        let AgeOptions { passes, time, rest, span, depth, file_size, .. } = options;
+        let day = Nanos::from_secs(86_400);
+        if span < SPAN_STEP || !span.is_multiple_of(SPAN_STEP) || span > 1 << 50 {
+            return Err(wording::span_has_wrong_size(span));
+        }
+        if !(1..=100).contains(&passes) {
+            return Err(out_of_range("passes", passes, 1, 100));
+        }
+        if options.files_bytes() / u64::from(passes) < 1 << 20 {
+            return Err(wording::too_many_passes(passes, span));
+        }
+        if !(Nanos::from_millis(u64::from(passes))..=day).contains(&time) {
+            return Err(out_of_range("time", time, format!("{passes}ms"), "24h"));
+        }
+        if rest > Nanos(day.0 * 30) {
+            return Err(out_of_range("rest", rest, 0, "30d"));
+        }
+        if depth == 0 || u64::from(depth) > DEPTH_LIMIT {
+            return Err(out_of_range("depth", depth, 1, DEPTH_LIMIT));
+        }
+        if file_size == 0 || !file_size.is_multiple_of(1 << 20) {
+            return Err(not_a_multiple("file_size", exact_size(file_size), "1MiB"));
+        }
+        if options.trim && options.recipe != Recipe::Churn {
+            return Err(wording::recipe_deletes_nothing(options.recipe));
+        }
+        Ok(Self { options })
+    }
+
+    /// Everything it would run on this drive, in order.
+    fn workloads(&self, evidence: &Evidence) -> Result<Vec<Workload>, String> {
+        let options = &self.options;
+        let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;
+        if let Some(bytes) = options.bytes {
+            recipe::check_bytes(bytes, zones.space.end)?;
+        }
+        if options.trim && !evidence.geometry.trims {
+            return Err(wording::drive_ignores_trim());
+        }
+        let mut workloads = phase::workloads(Phase::New, options, &zones);
+        workloads.extend(recipe::workloads(options, &zones));
+        workloads.extend(phase::workloads(Phase::Used, options, &zones));
+        if self.has_rest() {
+            workloads.push(Workload::rest(options.rest));
+            workloads.extend(phase::workloads(Phase::Rested, options, &zones));
+        }
+        for (index, workload) in workloads.iter_mut().enumerate() {
+            workload.seed = evidence.plan.seed_of(index);
+        }
+        Ok(workloads)
+    }
+
+    fn has_rest(&self) -> bool {
+        self.options.rest > Nanos::ZERO
+    }
+
+    /// Bytes of each file of a folder.
+    fn file_bytes(&self) -> u64 {
+        if self.options.recipe == Recipe::Churn { u64::from(FILE_BYTES) } else { self.options.file_size }
+    }
+}
+
+impl Procedure for Age {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        let file_bytes = self.file_bytes();
+        let files = self.options.space.map_or(1, |space| space / file_bytes);
+        Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes }
+    }
+
+    fn always_confirms(&self) -> bool {
+        true
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let next = self.workloads(evidence)?.into_iter().nth(evidence.segments.len());
+        Ok(next.map_or(Step::Done, Step::Run))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let measured = AgeResults::from_evidence(evidence, self.options.passes);
+        let (comparisons, applications) = (measured.comparisons(), measured.applications());
+        let AgeAnswers { summary, answers } = answers(&self.options, evidence, &comparisons);
+        let mut findings = Findings { answers, ..Findings::default() };
+        findings.answers.extend(refusals(&evidence.segments));
+        let (done, wanted) = (evidence.segments.len(), self.workloads(evidence).map_or(0, |all| all.len()));
+        findings.summary = match findings.answers.first() {
+            Some(first) => summary.unwrap_or_else(|| answer_as_summary(first)),
+            None => wording::nothing_to_compare(done, wanted),
+        };
+        findings.answers.extend((done < wanted).then(|| ended_early(done, wanted)));
+        self.add_overview(&mut findings, &comparisons);
+        for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
+            let known = rows.iter().filter(|of| of.value(Phase::New).is_some());
+            findings.tables.insert(name.into(), known.map(|of| of.row(self.has_rest())).collect());
+        }
+        let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
+        findings.tables.insert("intervals".into(), intervals.collect());
+        let pictures = [
+            ("used_vs_new", pictures::speed_against_new(&comparisons)),
+            ("random_writes", pictures::random_writes(&measured)),
+            ("ageing", pictures::aging(&evidence.segments)),
+        ];
+        findings
+            .series
+            .extend(pictures.into_iter().filter_map(|(name, series)| Some((name.to_owned(), series?))));
+        findings
+    }
+}
+
+impl Age {
+    /// The table of new and used; below it the rest, and what else is a problem or open.
+    fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
+        let known = comparisons.iter().filter(|of| of.value(Phase::New).is_some());
+        let rows = known.map(|of| wording::TableRow {
+            test: of.test,
+            unit: of.unit,
+            new: of.value(Phase::New),
+            used: of.value(Phase::Used),
+            rested: of.value(Phase::Rested),
+            interval: of.fall(Phase::Used).and_then(|fall| fall.interval),
+            share: of.share_of_new(Phase::Used),
+        });
+        let table = wording::table(rows, self.has_rest());
+        findings.overview.table = (!table.rows.is_empty()).then_some(table);
+        // The summary is the first answer, and the table shows the others.
+        let in_table = ["sequential_write", "application_score", "reads"];
+        let remarks =
+            findings.answers.iter().skip(1).filter(|answer| !in_table.contains(&answer.id.as_str()));
+        findings.overview.answers = remarks.map(|answer| answer.id.clone()).collect();
+    }
+}

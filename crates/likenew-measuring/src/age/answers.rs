@@ -1,0 +1,209 @@
+//! What the comparison of new and used decides.
+
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::drive::{FlashCounters, Identity, Kind};
+use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::Size;
+use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
+use likenew_core::units::{exact_duration, exact_size};
+use likenew_stats::interval::Interval;
+
+use super::AgeOptions;
+use super::comparison::{Better, Comparison, Fall};
+use super::phase::Phase;
+use super::recipe::AGING;
+use super::wording::{self, Drop, Transition};
+
+/// A drop of less than this is nothing that a user notices, in percent (a convention of ours).
+const NOTICED_PERCENT: f64 = 10.0;
+/// Passes that differ by more than this factor, fastest to slowest, did not measure one level (a convention of ours).
+const UNSTEADY_RATIO: f64 = 1.25;
+/// Passes that decide most of what one pass leaves open; Student's factor falls from 12.7 to 4.3 by the third.
+const PASSES_AFTER_ONE: u32 = 3;
+
+/// All answers, most important first, and the summary.
+pub(super) struct AgeAnswers {
+    pub(super) summary: Option<String>,
+    pub(super) answers: Vec<Answer>,
+}
+
+/// Random writes first, as they fall furthest, with what there is to say of the aging.
+pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[Comparison]) -> AgeAnswers {
+    let [writes, _, _, _, sequential, random_reads, sequential_reads, score] = comparisons else {
+        unreachable!("the table has eight lines")
+    };
+    let is_alone =
+        evidence.geometry.clock == Clock::Virtual || reads_unchanged(random_reads, sequential_reads);
+    let one = |id, question, comparison| change(id, question, comparison, is_alone);
+    let score = one("application_score", "Application score", score);
+    let found = [
+        one("random_write", "Random write", writes)
+            .map(|answer| with_background(answer, options, evidence, writes)),
+        one("sequential_write", "Sequential write", sequential),
+        score.map(|answer| answer.with_evidence(wording::score_explained())),
+        reads(random_reads, sequential_reads),
+        rest(options, writes),
+    ];
+    let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
+    AgeAnswers { summary: fallen_writes(writes, is_alone), answers }
+}
+
+/// The summary where random writes fell; otherwise the first answer makes it.
+fn fallen_writes(writes: &Comparison, is_alone: bool) -> Option<String> {
+    match classify(&writes.fall(Phase::Used)?, is_alone) {
+        Drop::Fell { percent, .. } => Some(wording::fell("Random writes", transition(writes)?, percent)),
+        _ => None,
+    }
+}
+
+fn transition(comparison: &Comparison) -> Option<Transition> {
+    let (new, used) = (comparison.value(Phase::New)?, comparison.value(Phase::Used)?);
+    Some(Transition { unit: comparison.unit, new, used })
+}
+
+/// What a drop and its interval decide. On a drive that others may use, a fall counts only if reads stayed.
+fn classify(fall: &Fall, is_alone: bool) -> Drop {
+    let Some(interval) = fall.interval else { return Drop::OnePass };
+    let percent = fall.percent;
+    match interval {
+        Interval { low, .. } if low >= NOTICED_PERCENT && is_alone => Drop::Fell { percent, interval },
+        Interval { low, .. } if low >= NOTICED_PERCENT => Drop::FellWithReads { percent, interval },
+        Interval { high, .. } if high <= NOTICED_PERCENT => Drop::Small { percent, interval },
+        _ => Drop::Unclear { percent, interval },
+    }
+}
+
+fn change(id: &str, question: &str, comparison: &Comparison, is_alone: bool) -> Option<Answer> {
+    let fall = comparison.fall(Phase::Used)?;
+    let drop = classify(&fall, is_alone);
+    let answer = wording::change(id, question, transition(comparison)?, drop, NOTICED_PERCENT);
+    Some(with_estimate(answer, &fall))
+}
+
+fn with_estimate(answer: Answer, fall: &Fall) -> Answer {
+    match fall.interval {
+        Some(Interval { low, high }) => answer.estimate(fall.percent, low, high, "%"),
+        None => answer,
+    }
+}
+
+/// How steady it was, what was done between the measurements, and what "new" means.
+fn with_background(answer: Answer, options: &AgeOptions, evidence: &Evidence, writes: &Comparison) -> Answer {
+    let segments = &evidence.segments;
+    let sentences = [unsteady(writes), aging(segments, options), write_amplification(segments)];
+    let answer = sentences.into_iter().flatten().fold(answer, Answer::with_evidence);
+    let caveat = missing_reference(&evidence.identity);
+    caveat.into_iter().fold(answer, Answer::caveat)
+}
+
+/// How a rate went where it did not keep one level.
+fn unsteady(comparison: &Comparison) -> Option<String> {
+    let passes = comparison.passes_in(Phase::Used);
+    let [first, .., last] = passes else { return None };
+    let least = passes.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = passes.iter().copied().fold(0.0, f64::max);
+    let is_unsteady = comparison.better == Better::Higher && most > least * UNSTEADY_RATIO;
+    is_unsteady.then(|| wording::not_steady("Random writes", comparison.unit, *first, *last))
+}
+
+/// Whether reads stayed as they were; which of the two fell further gives the number.
+fn reads(random: &Comparison, sequential: &Comparison) -> Option<Answer> {
+    let falls = [random.fall(Phase::Used)?, sequential.fall(Phase::Used)?];
+    let [random_drop, sequential_drop] = falls.map(|fall| classify(&fall, true));
+    let answer = wording::reads(
+        (transition(random)?, random_drop),
+        (transition(sequential)?, sequential_drop),
+        NOTICED_PERCENT,
+    );
+    let worse = if falls[0].percent > falls[1].percent { falls[0] } else { falls[1] };
+    Some(with_estimate(answer, &worse))
+}
+
+/// Whether reads, which aging leaves alone, stayed as they were, not faster either: then nothing else used the drive.
+fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
+    [random, sequential].into_iter().all(|comparison| {
+        comparison.fall(Phase::Used).is_some_and(|fall| match classify(&fall, true) {
+            Drop::Small { interval, .. } => interval.high >= -NOTICED_PERCENT,
+            _ => false,
+        })
+    })
+}
+
+/// Whether idle time restored random writes; nothing where they had not fallen.
+fn rest(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
+    let (used, rested) = (writes.fall(Phase::Used)?, writes.fall(Phase::Rested)?);
+    let has_fallen = matches!(classify(&used, true), Drop::Fell { .. });
+    has_fallen.then(|| wording::rest(options.rest, used.percent, rested.percent, classify(&rested, true)))
+}
+
+/// What was done to the drive between the measurements; nothing before any of it was done.
+fn aging(segments: &[Segment], options: &AgeOptions) -> Option<String> {
+    let of: Vec<&Segment> = aging_segments(segments).collect();
+    let bytes: u64 = of.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    let time = of.last()?.ended_at.since(of.first()?.started_at);
+    Some(wording::aging(options.recipe, Size(bytes), time))
+}
+
+fn aging_segments(segments: &[Segment]) -> impl Iterator<Item = &Segment> {
+    segments.iter().filter(|segment| segment.workload.name.starts_with(AGING))
+}
+
+/// Bytes programmed over bytes written during the aging, where a simulated drive of flash counts them.
+fn write_amplification(segments: &[Segment]) -> Option<String> {
+    let first = segments.iter().position(|segment| segment.workload.name.starts_with(AGING))?;
+    let before: FlashCounters = segments[first.checked_sub(1)?].accounting?;
+    let last = aging_segments(segments).last()?;
+    let after = last.accounting.filter(FlashCounters::has_flash)?;
+    let host = after.host_bytes_written.checked_sub(before.host_bytes_written).filter(|bytes| *bytes > 0)?;
+    let flash = after.flash_bytes_programmed.saturating_sub(before.flash_bytes_programmed);
+    Some(wording::write_amplification(flash as f64 / host as f64))
+}
+
+/// What "new" means for a drive that is not known to have been erased.
+fn missing_reference(identity: &Identity) -> Option<String> {
+    let state = identity.facts.iter().find(|(name, _)| name == "state").map(|(_, state)| state.as_str());
+    match (identity.kind, state) {
+        (Kind::Simulated, Some(state)) if state == "new" || state.starts_with("new:") => None,
+        (Kind::Simulated, Some(state)) => Some(wording::was_not_new(state)),
+        _ => Some(wording::earlier_use_is_unknown().into()),
+    }
+}
+
+/// What would decide an open question, and what restores a drive that has fallen. A simulated drive begins every run in the
+/// state that its target names, so that there is nothing to restore.
+fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> Answer {
+    let is_simulated = evidence.identity.kind == Kind::Simulated;
+    match answer.standing {
+        Standing::Unknown => {
+            let text = options_text(options);
+            answer.action(wording::more_passes(&evidence.plan, &text, is_simulated))
+        }
+        Standing::Problem if !is_simulated && answer.id == "random_write" => {
+            wording::recondition(&evidence.plan).into_iter().fold(answer, Answer::action)
+        }
+        _ => answer,
+    }
+}
+
+/// The options of the same run with more passes.
+fn options_text(options: &AgeOptions) -> String {
+    let usual = AgeOptions::default();
+    let passes =
+        if options.passes == 1 { PASSES_AFTER_ONE } else { options.passes.saturating_mul(2).min(100) };
+    let size = |bytes: Option<u64>| bytes.map(exact_size);
+    let when = |differs: bool, text: String| differs.then_some(text);
+    wording::options_text(&[
+        ("recipe", when(options.recipe != usual.recipe, options.recipe.to_string())),
+        ("bytes", size(options.bytes)),
+        ("space", size(options.space)),
+        ("span", when(options.span != usual.span, exact_size(options.span))),
+        ("time", when(options.time != usual.time, exact_duration(options.time))),
+        ("depth", when(options.depth != usual.depth, options.depth.to_string())),
+        ("rest", when(options.rest != usual.rest, exact_duration(options.rest))),
+        ("trim", when(options.trim, "on".into())),
+        ("data", when(options.data != usual.data, options.data.to_string())),
+        ("passes", Some(passes.to_string())),
+    ])
+}

@@ -1,0 +1,400 @@
+//! The sentences of age.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range};
+use likenew_core::units::{Nanos, exact_size};
+use likenew_stats::interval::Interval;
+
+use likenew_procedure_support::wording::{capitalize, command, rerun};
+
+use super::recipe::{FILE_BYTES, Recipe};
+
+pub(super) const SHARE_TITLE: &str = "Used compared with new";
+pub(super) const SHARE_AXIS: &str = "share of new";
+pub(super) const RANDOM_WRITES_TITLE: &str = "Random write speed over time";
+pub(super) const AGING_TITLE: &str = "Write speed while aging";
+pub(super) const AGING_AXIS: &str = "written while aging";
+
+/// What a table shows where nothing was measured.
+const MISSING: &str = "–";
+/// From this ratio on, a change is a factor rather than a percentage: 5.8× is read faster than +481%.
+const FACTOR_MIN: f64 = 2.0;
+
+/// A metric before and after, in its unit: `bytes/s`, `ns` or `points`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Transition {
+    pub(super) unit: &'static str,
+    pub(super) new: f64,
+    pub(super) used: f64,
+}
+
+impl Transition {
+    /// `68.8 → 45.4 MB/s`.
+    fn text(self) -> String {
+        let (new, used) = (value(self.unit, self.new), value(self.unit, self.used));
+        match (new.rsplit_once(' '), used.rsplit_once(' ')) {
+            (Some((number, unit)), Some((_, unit_of_used))) if unit == unit_of_used => {
+                format!("{number} → {used}")
+            }
+            _ => format!("{new} → {used}"),
+        }
+    }
+}
+
+fn value(unit: &str, value: f64) -> String {
+    match unit {
+        "ns" => Nanos(value as u64).to_string(),
+        "points" => format!("{} points", digits(value)),
+        _ => Rate(value).to_string(),
+    }
+}
+
+/// A drop in percent, as the share that was lost.
+fn lost(percent: f64) -> Share {
+    Share(percent / 100.0)
+}
+
+/// `30–38%`.
+fn lost_range(interval: Interval) -> String {
+    range(lost(interval.low), lost(interval.high))
+}
+
+/// What a change of a rate or a score decides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Drop {
+    /// It fell by more than what counts.
+    Fell { percent: f64, interval: Interval },
+    /// The same, but reads, which aging leaves alone, changed too.
+    FellWithReads { percent: f64, interval: Interval },
+    /// It fell by no more than what counts, if at all.
+    Small { percent: f64, interval: Interval },
+    /// It may have fallen by more than what counts or by less.
+    Unclear { percent: f64, interval: Interval },
+    /// Measured in one pass.
+    OnePass,
+}
+
+/// The answer on one metric; `limit` is the drop that counts, in percent.
+pub(super) fn change(id: &str, question: &str, values: Transition, drop: Drop, limit: f64) -> Answer {
+    let text = change_text(values, drop, limit);
+    match drop {
+        Drop::Fell { .. } => Answer::problem(id, question, text),
+        Drop::Small { .. } => Answer::good(id, question, text),
+        Drop::FellWithReads { .. } => Answer::unknown(id, question, text).caveat(
+            "Reads changed as well, which aging does not affect, so another program may have used the drive. \
+             Measure again while nothing else does.",
+        ),
+        Drop::Unclear { .. } | Drop::OnePass => Answer::unknown(id, question, text),
+    }
+}
+
+fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
+    let values = values.text();
+    match drop {
+        Drop::Fell { percent, .. } => format!("{values}, {} slower", lost(percent)),
+        Drop::FellWithReads { percent, .. } => {
+            format!("{values}, {} slower, but reads changed too", lost(percent))
+        }
+        Drop::Small { percent, interval } if interval.low > 0.0 => {
+            format!("{values}, {} slower, less than the {} that counts", lost(percent), lost(limit))
+        }
+        Drop::Small { percent, interval } if interval.high < 0.0 => {
+            format!("{values}, {} faster", lost(-percent))
+        }
+        Drop::Small { interval, .. } if interval.high < 0.5 => format!("{values}, unchanged"),
+        Drop::Small { interval, .. } => format!("{values}, at most {} slower", lost(interval.high)),
+        Drop::Unclear { percent, interval } if interval.low > 0.0 => {
+            format!(
+                "{values}, {} slower ({}), not surely by the {} that counts",
+                lost(percent),
+                lost_range(interval),
+                lost(limit)
+            )
+        }
+        Drop::Unclear { interval, .. } => {
+            format!("{values}; the change ({} slower) is too uncertain to call", lost_range(interval))
+        }
+        Drop::OnePass => format!("{values} in a single pass, so the change cannot be judged"),
+    }
+}
+
+/// The summary of a metric that fell.
+pub(super) fn fell(subject: &str, values: Transition, percent: f64) -> String {
+    format!("{subject} fell {}: {}.", lost(percent), values.text())
+}
+
+/// The score, which few know.
+pub(super) fn score_explained() -> &'static str {
+    "The score plays ten mixes of I/O with PCMark 8's published counts; it is not PCMark's own score."
+}
+
+/// Reads, which aging leaves alone: random and sequential.
+pub(super) fn reads(random: (Transition, Drop), sequential: (Transition, Drop), limit: f64) -> Answer {
+    let (id, question) = ("reads", "Reads");
+    let text = format!(
+        "random {}; sequential {}",
+        change_text(random.0, random.1, limit),
+        change_text(sequential.0, sequential.1, limit)
+    );
+    let drops = [random.1, sequential.1];
+    if drops.iter().any(|drop| matches!(drop, Drop::Fell { .. } | Drop::FellWithReads { .. })) {
+        Answer::info(id, question, text)
+    } else if drops.iter().any(|drop| matches!(drop, Drop::Unclear { .. } | Drop::OnePass)) {
+        Answer::unknown(id, question, text)
+    } else {
+        Answer::good(id, question, text)
+    }
+}
+
+/// Random writes after a rest: the drops before and after it, in percent of the speed when new.
+pub(super) fn rest(rest: Nanos, used: f64, rested: f64, drop: Drop) -> Answer {
+    let (id, question) = ("rest", "After a rest");
+    let (used, left) = (lost(used), lost(rested));
+    match drop {
+        Drop::Small { .. } if rested > 0.0 => Answer::good(
+            id,
+            question,
+            format!("{rest} of idle time restored random writes: {left} below new, {used} before"),
+        ),
+        Drop::Small { .. } => Answer::good(
+            id,
+            question,
+            format!("{rest} of idle time restored random writes: as fast as new, {used} below before"),
+        ),
+        Drop::Fell { .. } | Drop::FellWithReads { .. } => Answer::info(
+            id,
+            question,
+            format!("random writes are still {left} below new after {rest} of idle time, {used} before"),
+        ),
+        Drop::Unclear { interval, .. } => Answer::unknown(
+            id,
+            question,
+            format!(
+                "random writes are {} below new after {rest} of idle time, too uncertain to call",
+                lost_range(interval)
+            ),
+        ),
+        Drop::OnePass => Answer::unknown(
+            id,
+            question,
+            format!("random writes are {left} below new after {rest} of idle time, in a single pass"),
+        ),
+    }
+}
+
+/// Passes that differ while a used drive is measured.
+pub(super) fn not_steady(subject: &str, unit: &str, first: f64, last: f64) -> String {
+    let (first, last) = (value(unit, first), value(unit, last));
+    format!("{subject} were not steady: {first} in the first pass, {last} in the last.")
+}
+
+/// What was done to the drive between the measurements.
+pub(super) fn aging(recipe: Recipe, bytes: Size, time: Nanos) -> String {
+    match recipe {
+        Recipe::Fill => format!("Aging wrote {bytes} sequentially in {time}."),
+        Recipe::Overwrite => {
+            format!("Aging wrote {bytes} in {time}: everything sequentially, then 4K random overwrites.")
+        }
+        Recipe::Churn => format!("Aging wrote {bytes} in {time}, as small files that came and went."),
+    }
+}
+
+pub(super) fn write_amplification(factor: f64) -> String {
+    format!("Write amplification was {} meanwhile.", digits(factor))
+}
+
+/// A simulated drive that was opened in another state than new.
+pub(super) fn was_not_new(state: &str) -> String {
+    format!("\"New\" is the drive as it was found, and the drive was not new then (state={state}).")
+}
+
+pub(super) fn earlier_use_is_unknown() -> &'static str {
+    "\"New\" is the drive as it was found. Its earlier use is unknown; a drive that was slow already slows less."
+}
+
+/// Measures again, with all other options of the run.
+pub(super) fn more_passes(plan: &Plan, options: &str, is_simulated: bool) -> Action {
+    let why = if is_simulated {
+        "Narrow the interval with more passes"
+    } else {
+        "Narrow the interval with more passes, best after the drive was erased or trimmed"
+    };
+    rerun("more_passes", why, plan, options)
+}
+
+/// Restores what aging has slowed down; nothing of a plan that leaves its target open.
+pub(super) fn recondition(plan: &Plan) -> Option<Action> {
+    let line = command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")?;
+    Some(Action::new("recondition", "Restore the write speed").command(line))
+}
+
+/// A row of the first screen.
+pub(super) struct TableRow {
+    pub(super) test: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) new: Option<f64>,
+    pub(super) used: Option<f64>,
+    pub(super) rested: Option<f64>,
+    /// The interval of the drop in percent; nothing of one pass, or of a maximum.
+    pub(super) interval: Option<Interval>,
+    /// Of new, 1 where it is as good.
+    pub(super) share: Option<f64>,
+}
+
+pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_rest: bool) -> OverviewTable {
+    let headings = ["metric", "new", "used", "change", "after rest"];
+    let columns = if has_rest { headings.len() } else { headings.len() - 1 };
+    let mut table = OverviewTable::new(headings.into_iter().take(columns));
+    for row in rows {
+        let cell =
+            |metric: Option<f64>| metric.map_or_else(|| MISSING.to_owned(), |metric| value(row.unit, metric));
+        let change = match (row.new, row.used) {
+            (Some(new), Some(used)) if new > 0.0 => change_cell(used / new, row.interval),
+            _ => MISSING.to_owned(),
+        };
+        let cells = [capitalize(row.test), cell(row.new), cell(row.used), change, cell(row.rested)];
+        table.push_with_share(cells.into_iter().take(columns), row.share);
+    }
+    table
+}
+
+/// `−34%`, `5.8×`, and `±` where the interval includes no change.
+fn change_cell(ratio: f64, drop: Option<Interval>) -> String {
+    if drop.is_some_and(|interval| interval.contains(0.0)) {
+        return "±".into();
+    }
+    let change = ratio - 1.0;
+    match () {
+        () if ratio >= FACTOR_MIN => Factor(ratio).to_string(),
+        () if change.abs() < 0.005 => "±".into(),
+        () if change < 0.0 => format!("−{}", Share(-change)),
+        () => format!("+{}", Share(change)),
+    }
+}
+
+pub(super) fn span_has_wrong_size(span: u64) -> String {
+    format!("span = {} is not a multiple of 16MiB; use 16MiB to 1PiB", exact_size(span))
+}
+
+pub(super) fn too_many_passes(passes: u32, span: u64) -> String {
+    let span = exact_size(span);
+    format!("{passes} passes need a span of {passes} × 4 MiB at least, and it is {span}; use fewer --passes")
+}
+
+pub(super) fn recipe_deletes_nothing(recipe: Recipe) -> String {
+    format!("trim needs the recipe churn; {recipe} deletes nothing that could be trimmed")
+}
+
+pub(super) fn target_is_read_only() -> String {
+    "age writes, and this target is read-only; use a folder on the drive, or a simulated drive".into()
+}
+
+pub(super) fn space_too_large(space: Size, capacity: Size) -> String {
+    format!("a space of {space} exceeds the target's {capacity}; use a smaller --space")
+}
+
+pub(super) fn span_ages_by_itself(span: Size, space: Size, most: Size) -> String {
+    format!(
+        "a span of {span} is too large for {space}: measuring would age the drive by itself; \
+         use a --span of at most {most}"
+    )
+}
+
+pub(super) fn drive_ignores_trim() -> String {
+    "this drive ignores TRIM; leave --trim off".into()
+}
+
+pub(super) fn bytes_out_of_range(bytes: Size, most: Size) -> String {
+    let least = Size(u64::from(FILE_BYTES));
+    format!("bytes = {bytes} is not a multiple of 4 KiB from {least} to {most}")
+}
+
+pub(super) fn unknown_recipe(text: &str) -> String {
+    format!("unknown recipe \"{text}\"; use fill, overwrite or churn")
+}
+
+/// `--recipe churn --passes 10`: the options of a run with other passes.
+pub(super) fn options_text(options: &[(&str, Option<String>)]) -> String {
+    let given = options.iter().filter_map(|(name, value)| Some(format!("--{name} {}", value.as_ref()?)));
+    given.collect::<Vec<_>>().join(" ")
+}
+
+/// The summary of a run that ended before anything could be compared.
+pub(super) fn nothing_to_compare(done: usize, wanted: usize) -> String {
+    let (done, wanted) = (Number(done as f64), Number(wanted as f64));
+    format!("The run ended after {done} of {wanted} steps, before the used drive was measured.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITES: Transition = Transition { unit: "bytes/s", new: 68.8e6, used: 45.4e6 };
+
+    fn text(drop: Drop) -> String {
+        change("random_write", "Random write", WRITES, drop, 10.0).answer
+    }
+
+    #[test]
+    fn a_change_is_called_only_as_far_as_its_interval_goes() {
+        let (percent, of) = (34.0, |low, high| Interval { low, high });
+        for (drop, expected) in [
+            (Drop::Fell { percent, interval: of(30.0, 38.0) }, "68.8 → 45.4 MB/s, 34% slower"),
+            (
+                Drop::FellWithReads { percent, interval: of(30.0, 38.0) },
+                "68.8 → 45.4 MB/s, 34% slower, but reads changed too",
+            ),
+            (
+                Drop::Unclear { percent, interval: of(-1.0, 69.0) },
+                "68.8 → 45.4 MB/s; the change (-1 to 69% slower) is too uncertain to call",
+            ),
+            (
+                Drop::Unclear { percent, interval: of(5.0, 63.0) },
+                "68.8 → 45.4 MB/s, 34% slower (5–63%), not surely by the 10% that counts",
+            ),
+            (
+                Drop::Small { percent: 5.0, interval: of(3.0, 7.0) },
+                "68.8 → 45.4 MB/s, 5% slower, less than the 10% that counts",
+            ),
+            (Drop::Small { percent: 1.0, interval: of(-2.0, 4.0) }, "68.8 → 45.4 MB/s, at most 4% slower"),
+            (Drop::Small { percent: -20.0, interval: of(-22.0, -18.0) }, "68.8 → 45.4 MB/s, 20% faster"),
+            (Drop::OnePass, "68.8 → 45.4 MB/s in a single pass, so the change cannot be judged"),
+        ] {
+            assert_eq!(text(drop), expected);
+        }
+        assert_eq!(fell("Random writes", WRITES, 34.0), "Random writes fell 34%: 68.8 → 45.4 MB/s.");
+    }
+
+    #[test]
+    fn changes_in_the_table_say_how_much_and_no_more_than_is_known() {
+        let of = |low, high| Some(Interval { low, high });
+        assert_eq!(change_cell(0.66, of(30.0, 38.0)), "−34%");
+        assert_eq!(change_cell(5.81, None), "5.81×");
+        assert_eq!(change_cell(1.2, None), "+20%");
+        assert_eq!(change_cell(0.97, of(-1.0, 7.0)), "±");
+    }
+
+    #[test]
+    fn sentences_about_the_run() {
+        assert_eq!(
+            aging(Recipe::Overwrite, Size(3 << 30), Nanos::from_secs(90)),
+            "Aging wrote 3 GiB in 90.0 s: everything sequentially, then 4K random overwrites."
+        );
+        assert_eq!(
+            not_steady("Random writes", "bytes/s", 10.8e6, 12.7e6),
+            "Random writes were not steady: 10.8 MB/s in the first pass, 12.7 MB/s in the last."
+        );
+        let answer = rest(
+            Nanos::from_secs(600),
+            70.0,
+            50.0,
+            Drop::Fell { percent: 50.0, interval: Interval { low: 48.0, high: 52.0 } },
+        );
+        assert_eq!(
+            answer.answer,
+            "random writes are still 50% below new after 10 min 0 s of idle time, 70% before"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! Where on a drive an aging run writes and measures.
+
+use std::ops::Range;
+
+use likenew_core::quantity::Size;
+use likenew_core::region::Region;
+use likenew_core::target::Geometry;
+
+use super::recipe::Recipe;
+use super::{AgeOptions, wording};
+
+/// Sequential I/Os are as long as this where no boundary lies in their way.
+const BLOCK_MAX: u32 = 1 << 20;
+
+/// The zones of one run on one drive. The first is for random writes, the one behind it holds the data of applications;
+/// the aging covers all of the space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ZoneLayout {
+    /// The drive's own.
+    pub(super) geometry: Geometry,
+    /// All that is aged.
+    pub(super) space: Range<u64>,
+    /// What small files come and go in; all of it unless the recipe keeps old files.
+    pub(super) free: Range<u64>,
+    /// Random writes.
+    pub(super) span: Range<u64>,
+    /// Applications, sequential I/Os and reads: holds data whenever it is read.
+    pub(super) files: Range<u64>,
+    /// Bytes of one sequential I/O.
+    pub(super) block: u32,
+    /// Whether addresses belong to files that can be deleted: a folder.
+    pub(super) is_folder: bool,
+}
+
+impl ZoneLayout {
+    /// The zones of this drive.
+    ///
+    /// # Errors
+    /// A sentence, when the settings do not fit it.
+    pub(super) fn lay_out(options: &AgeOptions, geometry: &Geometry) -> Result<Self, String> {
+        if !geometry.writable {
+            return Err(wording::target_is_read_only());
+        }
+        let asked = options.space.unwrap_or(geometry.capacity);
+        if asked > geometry.capacity {
+            return Err(wording::space_too_large(Size(asked), Size(geometry.capacity)));
+        }
+        let space = 0..asked - asked % u64::from(geometry.block).max(4096);
+        let most = space.end / 5 * 2;
+        if options.span > most {
+            let most = most - most % super::SPAN_STEP;
+            return Err(wording::span_ages_by_itself(Size(options.span), Size(space.end), Size(most)));
+        }
+        let is_folder = geometry.boundary.is_some();
+        // In a folder the old files are those of its owner.
+        let keeps_old_files = options.recipe == Recipe::Churn && !is_folder;
+        let start = if keeps_old_files { round_down(space.end / 2, u64::from(BLOCK_MAX)) } else { 0 };
+        let span = start..start + options.span;
+        let files = span.end..span.end + options.files_bytes();
+        let block =
+            geometry.boundary.map_or(BLOCK_MAX, |bytes| BLOCK_MAX.min(1 << bytes.trailing_zeros().min(20)));
+        Ok(Self { geometry: geometry.clone(), free: start..space.end, space, span, files, block, is_folder })
+    }
+
+    /// The zone of applications in so many equal parts of whole blocks.
+    pub(super) fn part_of_files(&self, part: u32, parts: u32) -> Range<u64> {
+        let each = round_down((self.files.end - self.files.start) / u64::from(parts), u64::from(BLOCK_MAX));
+        let start = self.files.start + u64::from(part) * each;
+        start..start + each
+    }
+}
+
+/// As a region of a workload.
+pub(super) fn region(range: &Range<u64>) -> Region {
+    Region::bytes(range.clone())
+}
+
+/// The multiple of `step` at or below `bytes`.
+pub(super) fn round_down(bytes: u64, step: u64) -> u64 {
+    bytes - bytes % step
+}

@@ -1,0 +1,245 @@
+//! How fast applications run: their published mixes of I/O, the score of these, and how it holds up under writing.
+
+mod answers;
+pub mod application;
+mod consistency;
+pub mod depths;
+mod lengths;
+pub mod library;
+mod pictures;
+mod results;
+pub(crate) mod score;
+pub mod stage;
+mod tables;
+mod wording;
+mod workload_plan;
+
+use likenew_core::findings::Findings;
+use likenew_core::io::DataClass;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::quantity::Size;
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use serde::{Deserialize, Serialize};
+
+use answers::Run;
+use application::Application;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::wording::{ended_early, not_a_multiple, out_of_range, span_too_large};
+use results::AppResults;
+use workload_plan::{PlannedWorkload, WorkloadPlan};
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "apps",
+    question: "How fast do applications run on it, and does that last under writing?",
+    writes: "writes about 31 GB by default, in a folder to temporary files; with --consistency all of the space many times, which wears flash",
+    manual: include_str!("apps.md"),
+};
+
+/// The options of apps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppsOptions {
+    /// Applications and groups of the library, by name.
+    pub applications: Vec<String>,
+    /// How often each is played; with consistency, in each phase.
+    pub passes: u32,
+    /// Part of each application's published I/Os that is played.
+    pub scale: f64,
+    /// Bytes of address space that applications work in, from the start of the drive.
+    #[serde(with = "size_text")]
+    pub span: u64,
+    /// An application ends after this time, whether it has come to its end or not.
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+    /// Whether applications keep their recorded think times, if these were published.
+    pub think: bool,
+    /// What is written.
+    pub data: DataClass,
+    /// Whether to measure how the score holds up under writing, as PCMark 8 does.
+    pub consistency: bool,
+    /// The length of its phases: 1 for PCMark 8's 10 to 45 minutes of writes and 5 of idle time.
+    pub minutes: f64,
+    /// Bytes of address space that are written for consistency, from the start of the drive; all of it otherwise.
+    #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
+    pub space: Option<u64>,
+    /// Bytes of each file where that space is a folder's.
+    #[serde(with = "size_text")]
+    pub file_size: u64,
+    /// Applications that the library does not have, in full.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub custom: Vec<Application>,
+}
+
+impl Default for AppsOptions {
+    fn default() -> Self {
+        Self {
+            applications: vec![library::DEFAULT_GROUP.into()],
+            passes: 3,
+            scale: 1.0,
+            span: 4 << 30,
+            time: Nanos::from_secs(300),
+            think: false,
+            data: DataClass::Random,
+            consistency: false,
+            minutes: 1.0,
+            space: None,
+            file_size: 1 << 30,
+            custom: Vec::new(),
+        }
+    }
+}
+
+/// Spans are multiples of this.
+pub const SPAN_STEP: u64 = 4 << 20;
+const SPAN_MAX: u64 = 1 << 50;
+/// No application may take longer.
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+impl AppsOptions {
+    fn check(&self) -> Result<(), String> {
+        let Self { passes, scale, span, time, minutes, file_size, .. } = self;
+        if !(1..=100).contains(passes) {
+            return Err(out_of_range("passes", passes, 1, 100));
+        }
+        if !(*scale > 0.0 && *scale <= 1000.0) {
+            return Err(out_of_range("scale", scale, "0.000001", 1000));
+        }
+        if !span.is_multiple_of(SPAN_STEP) {
+            return Err(not_a_multiple("span", exact_size(*span), "4MiB"));
+        }
+        if !(SPAN_STEP..=SPAN_MAX).contains(span) {
+            return Err(out_of_range("span", exact_size(*span), "4MiB", "1PiB"));
+        }
+        if !(Nanos::from_millis(1)..=DAY).contains(time) {
+            return Err(out_of_range("time", time, "1ms", "24h"));
+        }
+        if !(*minutes > 0.0 && *minutes <= 100.0) {
+            return Err(out_of_range("minutes", minutes, "0.000001", 100));
+        }
+        if *file_size == 0 || !file_size.is_multiple_of(1 << 20) {
+            return Err(not_a_multiple("file_size", exact_size(*file_size), "1MiB"));
+        }
+        Ok(())
+    }
+
+    /// The applications to play, each once.
+    pub fn all(&self) -> Result<Vec<Application>, String> {
+        let mut all: Vec<Application> = Vec::new();
+        for name in &self.applications {
+            all.extend(library::by_name(name)?.into_iter().map(|entry| entry.application.clone()));
+        }
+        for custom in &self.custom {
+            custom.check().map_err(|reason| wording::invalid_application(&custom.name, &reason))?;
+        }
+        all.extend(self.custom.iter().cloned());
+        for (index, application) in all.iter().enumerate() {
+            if all[..index].iter().any(|other| other.name == application.name) {
+                return Err(wording::application_twice(&application.name));
+            }
+        }
+        if all.is_empty() {
+            return Err(wording::no_application());
+        }
+        Ok(all)
+    }
+}
+
+/// The procedure.
+pub struct Apps {
+    options: AppsOptions,
+    applications: Vec<Application>,
+}
+
+impl Apps {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("apps", table)?)
+    }
+
+    /// With these options.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn new(options: AppsOptions) -> Result<Self, String> {
+        options.check()?;
+        let applications = options.all()?;
+        Ok(Self { options, applications })
+    }
+
+    /// Everything it would run on this drive, in order.
+    fn workload_plan(&self, geometry: &Geometry) -> Result<Vec<PlannedWorkload>, String> {
+        if !geometry.writable {
+            return Err(wording::target_is_read_only());
+        }
+        let space = self.options.space.unwrap_or(geometry.capacity);
+        if space > geometry.capacity {
+            return Err(wording::space_too_large(Size(space), Size(geometry.capacity)));
+        }
+        let space = space - space % u64::from(geometry.block).max(4096);
+        if self.options.span > space {
+            return Err(span_too_large(Size(self.options.span), Size(space)));
+        }
+        Ok(WorkloadPlan {
+            options: &self.options,
+            applications: &self.applications,
+            geometry: geometry.clone(),
+            space,
+        }
+        .planned_workloads())
+    }
+}
+
+impl Procedure for Apps {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        let AppsOptions { consistency, span, space, file_size, .. } = self.options;
+        if !consistency {
+            return Layout { files: 1, file_bytes: span };
+        }
+        let files = space.map_or(1, |space| space / file_size);
+        Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: file_size }
+    }
+
+    fn always_confirms(&self) -> bool {
+        self.options.consistency
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let index = evidence.segments.len();
+        let next = self.workload_plan(&evidence.geometry)?.into_iter().nth(index);
+        Ok(next.map_or(Step::Done, |planned: PlannedWorkload| {
+            let mut workload = planned.workload;
+            workload.seed = evidence.plan.seed_of(index);
+            Step::Run(workload)
+        }))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let planned_workloads = match self.workload_plan(&evidence.geometry) {
+            Ok(planned_workloads) => planned_workloads,
+            Err(reason) => {
+                return Findings { summary: wording::nothing_measured(&reason), ..Findings::default() };
+            }
+        };
+        let (done, planned) = (evidence.segments.len(), planned_workloads.len());
+        let measured = AppResults::new(planned_workloads, &evidence.segments, self.applications.len());
+        let run = Run { options: &self.options, plan: &evidence.plan, applications: &self.applications };
+        let mut findings = Findings::default();
+        run.put(&mut findings, &measured);
+        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend((done < planned).then(|| ended_early(done, planned)));
+        answers::finish(&mut findings);
+        tables::put(&mut findings, &measured, &self.applications, self.options.consistency);
+        pictures::put(&mut findings, &measured, &self.applications, self.options.consistency);
+        findings
+    }
+}

@@ -1,0 +1,252 @@
+//! The I/O of an application, as far as it was published: counts, bytes, lengths and queue depth, each with its source.
+
+use serde::{Deserialize, Serialize};
+
+use super::depths::Depths;
+use super::wording;
+use likenew_core::size::Size;
+use likenew_procedure_support::wording::out_of_range;
+
+/// A value and where it comes from. A source begins with `published`, `derived` (from what was published) or `assumed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WithSource<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// The I/O of one application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// What tables call it.
+    pub name: String,
+    /// What it is, in a few words.
+    pub about: String,
+    /// Which others it belongs with; `own` for those of a user.
+    #[serde(default = "custom_name")]
+    pub group: String,
+    /// Who published it, and where.
+    pub publication: String,
+    /// I/Os in flight.
+    pub depth: WithSource<Depths>,
+    /// How long it took when it was recorded, pauses included, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<WithSource<f64>>,
+    /// What it reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Side>,
+    /// What it writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<Side>,
+}
+
+/// The reads or the writes of an application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// I/Os that begin where the one before has ended.
+    pub sequential: WithSource<u64>,
+    /// All others.
+    pub random: WithSource<u64>,
+    /// Bytes of both together.
+    pub bytes: WithSource<u64>,
+    /// Bytes of the random ones, where they are not as long as the sequential ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_bytes: Option<WithSource<u64>>,
+    /// Lengths that occur, with weights where shares are known; what is issued has the mean that follows from bytes and
+    /// counts, and shares as close to these as that allows.
+    pub lengths: WithSource<Size>,
+}
+
+fn custom_name() -> String {
+    "own".into()
+}
+
+/// Most I/Os of reads or of writes, so that an interleaved schedule of them stays small.
+const COUNT_MAX: u64 = 1 << 31;
+const BYTES_MAX: u64 = 1 << 50;
+const NAME_MAX: usize = 60;
+
+impl Application {
+    /// What a file says.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let application: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        application.check()?;
+        Ok(application)
+    }
+
+    /// Whether its values agree with each other.
+    ///
+    /// # Errors
+    /// A sentence that names the value and what it may be.
+    pub fn check(&self) -> Result<(), String> {
+        let words = [&self.name, &self.about, &self.publication];
+        if self.name.trim().is_empty() || self.name.chars().count() > NAME_MAX {
+            return Err(wording::wrong_name(NAME_MAX));
+        }
+        if words.iter().any(|text| text.chars().any(char::is_control)) {
+            return Err(wording::several_lines());
+        }
+        if self.ios() == 0 {
+            return Err(wording::no_ios());
+        }
+        if let Some(WithSource { value, .. }) = self.duration_s
+            && !(value > 0.0 && value <= 1e7)
+        {
+            return Err(out_of_range("duration_s", value, "0", "10⁷"));
+        }
+        for (name, side) in [("reads", &self.reads), ("writes", &self.writes)] {
+            if let Some(side) = side {
+                side.check().map_err(|reason| format!("{name}: {reason}"))?;
+            }
+        }
+        match self.sources().into_iter().find(|(_, _, source)| !is_source(source)) {
+            Some((metric, ..)) => Err(wording::wrong_source(&metric)),
+            None => Ok(()),
+        }
+    }
+
+    /// Its reads and writes, as far as there are any.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &Side> {
+        self.reads.iter().chain(&self.writes)
+    }
+
+    /// Bytes that it moves.
+    pub fn bytes(&self) -> u64 {
+        self.sides().map(|side| side.bytes.value).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes that it reads.
+    pub fn bytes_read(&self) -> u64 {
+        self.reads.as_ref().map_or(0, |side| side.bytes.value)
+    }
+
+    /// Bytes that it writes.
+    pub fn bytes_written(&self) -> u64 {
+        self.writes.as_ref().map_or(0, |side| side.bytes.value)
+    }
+
+    /// I/Os that it does.
+    pub fn ios(&self) -> u64 {
+        self.sides().map(Side::ios).fold(0, u64::saturating_add)
+    }
+
+    /// Every value as it is spelled, with its name and its source.
+    pub fn sources(&self) -> Vec<(String, String, &str)> {
+        let mut all = vec![("depth".to_owned(), self.depth.value.to_string(), self.depth.source.as_str())];
+        if let Some(of) = &self.duration_s {
+            all.push(("duration_s".into(), of.value.to_string(), &of.source));
+        }
+        for (name, side) in [("reads", &self.reads), ("writes", &self.writes)] {
+            let Some(side) = side else { continue };
+            let counts = [
+                ("sequential", Some(&side.sequential)),
+                ("random", Some(&side.random)),
+                ("bytes", Some(&side.bytes)),
+                ("random_bytes", side.random_bytes.as_ref()),
+            ];
+            for (metric, of) in counts {
+                let Some(of) = of else { continue };
+                all.push((format!("{name}.{metric}"), of.value.to_string(), &of.source));
+            }
+            let lengths = &side.lengths;
+            all.push((format!("{name}.lengths"), lengths.value.to_string(), &lengths.source));
+        }
+        all
+    }
+}
+
+impl Side {
+    /// I/Os of both kinds.
+    pub fn ios(&self) -> u64 {
+        self.sequential.value.saturating_add(self.random.value)
+    }
+
+    /// Count and mean length of the sequential and of the random ones; kinds that do not occur are left out.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let mean = self.bytes.value as f64 / self.ios().max(1) as f64;
+        let random_mean = self
+            .random_bytes
+            .as_ref()
+            .map_or(mean, |bytes| bytes.value as f64 / self.random.value.max(1) as f64);
+        let sequential_mean = self.random_bytes.as_ref().map_or(mean, |bytes| {
+            self.bytes.value.saturating_sub(bytes.value) as f64 / self.sequential.value.max(1) as f64
+        });
+        let parts = [
+            Part { is_sequential: true, ios: self.sequential.value, mean: sequential_mean },
+            Part { is_sequential: false, ios: self.random.value, mean: random_mean },
+        ];
+        parts.into_iter().filter(|part| part.ios > 0).collect()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.ios() > COUNT_MAX || self.bytes.value > BYTES_MAX {
+            return Err(wording::too_many_ios(COUNT_MAX));
+        }
+        if self.random_bytes.as_ref().is_some_and(|of| of.value > self.bytes.value) {
+            return Err(wording::too_many_random_bytes());
+        }
+        let lengths = || self.lengths.value.choices().iter().map(|(bytes, _)| *bytes);
+        let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
+        for part in self.parts() {
+            let kind = if part.is_sequential { "sequential" } else { "random" };
+            if !(f64::from(shortest)..=f64::from(longest)).contains(&part.mean) {
+                return Err(wording::impossible_mean(part.ios, kind, part.mean, shortest, longest));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// I/Os of one order: how many, and how long on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) is_sequential: bool,
+    pub(crate) ios: u64,
+    /// In bytes.
+    pub(crate) mean: f64,
+}
+
+/// Whether a source says which of the three it is.
+fn is_source(source: &str) -> bool {
+    ["published", "derived", "assumed"].iter().any(|word| source.starts_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apps::library::library;
+
+    #[test]
+    fn files_read_back_and_mistakes_are_named() {
+        let word = library().iter().find(|entry| entry.name == "word").unwrap();
+        let text = toml::to_string(&word.application).unwrap();
+        assert_eq!(Application::parse(&text).unwrap(), word.application);
+        for (from, to, words) in [
+            ("value = 152,", "value = 152, doubt = 1,", "doubt"),
+            ("value = 107000000", "value = 1", "cannot be made of lengths"),
+            ("value = 107000000", "value = 900000000000", "cannot be made of lengths"),
+            ("source = \"published\"", "source = \"a friend\"", "begin with published"),
+            ("name = \"Microsoft Word\"", "name = \"\"", "name"),
+            ("value = \"1\"", "value = \"0\"", "depth"),
+        ] {
+            assert!(word.text.contains(from), "{from}");
+            let error = Application::parse(&word.text.replacen(from, to, 1)).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_random_ios_come_to_can_be_separated() {
+        let text = include_str!("../../../../apps/filebench-oltp.toml");
+        let parts = Application::parse(text).unwrap().writes.unwrap().parts();
+        assert_eq!(parts[0], Part { is_sequential: true, ios: 10, mean: 262_144.0 });
+        assert_eq!(parts[1], Part { is_sequential: false, ios: 3200, mean: 2048.0 });
+    }
+}

@@ -1,0 +1,132 @@
+//! The applications that come with likenew.
+
+use std::sync::LazyLock;
+
+use super::application::Application;
+use super::wording;
+
+/// An application that is known by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// As typed after `--app`: the name of its file.
+    pub name: &'static str,
+    /// Its file, as text; a start for an own one.
+    pub text: &'static str,
+    /// What the file says.
+    pub application: Application,
+}
+
+/// The group that is played by default.
+pub const DEFAULT_GROUP: &str = "pcmark8";
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../apps/", $name, ".toml")))),*]
+    };
+}
+
+/// In the order of tables: PCMark 8's as they were published, then the others.
+const FILES: &[(&str, &str)] = files![
+    "photoshop-light",
+    "photoshop-heavy",
+    "illustrator",
+    "indesign",
+    "after-effects",
+    "word",
+    "excel",
+    "powerpoint",
+    "world-of-warcraft",
+    "battlefield-3",
+    "battlefield-3-launch",
+    "battlefield-3-level",
+    "battlefield-3-play",
+    "windows-boot",
+    "defender-quick-scan",
+    "destroyer",
+    "filebench-fileserver",
+    "filebench-varmail",
+    "filebench-webserver",
+    "filebench-oltp",
+    "workstation",
+    "database",
+];
+
+/// All of them.
+pub fn library() -> &'static [Entry] {
+    static LIBRARY: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        let entry = |(name, text): &(&'static str, &'static str)| {
+            let application =
+                Application::parse(text).unwrap_or_else(|error| panic!("our own apps/{name}.toml: {error}"));
+            Entry { name, text, application }
+        };
+        FILES.iter().map(entry).collect()
+    });
+    &LIBRARY
+}
+
+/// Those that are played by default.
+pub fn default_set() -> impl Iterator<Item = &'static Entry> {
+    library().iter().filter(|entry| entry.application.group == DEFAULT_GROUP)
+}
+
+/// The application, or all of a group, of this name.
+///
+/// # Errors
+/// A sentence with the names there are.
+pub fn by_name(name: &str) -> Result<Vec<&'static Entry>, String> {
+    let found: Vec<&Entry> =
+        library().iter().filter(|entry| entry.name == name || entry.application.group == name).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = library().iter().map(|entry| entry.name).collect();
+    let mut groups: Vec<&str> = library().iter().map(|entry| entry.application.group.as_str()).collect();
+    groups.dedup();
+    Err(wording::unknown_application(name, &names, &groups))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_ones_are_the_ten_of_pcmark_8_with_their_published_counts() {
+        let counts: Vec<[u64; 4]> = default_set()
+            .map(|entry| {
+                let sides =
+                    [&entry.application.reads, &entry.application.writes].map(|side| side.as_ref().unwrap());
+                let [reads, writes] = sides;
+                [reads.sequential.value, reads.random.value, writes.sequential.value, writes.random.value]
+            })
+            .collect();
+        assert_eq!(counts.len(), 10);
+        assert_eq!(counts[0], [1508, 17525, 18342, 1743]);
+        assert_eq!(counts[9], [5782, 43487, 218, 431]);
+        let bytes: u64 = default_set().map(|entry| entry.application.bytes()).sum();
+        // The sums of the two columns of bytes in the published table.
+        assert_eq!(bytes, (3406 + 8869) * 1_000_000);
+    }
+
+    #[test]
+    fn a_group_is_all_of_its_members_and_a_wrong_name_is_answered_with_the_right_ones() {
+        assert_eq!(by_name("battlefield").unwrap().len(), 3);
+        assert_eq!(by_name("word").unwrap()[0].application.name, "Microsoft Word");
+        let error = by_name("wrod").unwrap_err();
+        assert!(
+            error.contains("photoshop-heavy") && error.contains("pcmark8") && error.contains("mine.toml")
+        );
+    }
+
+    #[test]
+    fn every_file_in_the_folder_is_in_the_library() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../apps");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|file| Some(file.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+            .collect();
+        let mut names: Vec<&str> = library().iter().map(|entry| entry.name).collect();
+        files.sort();
+        names.sort_unstable();
+        assert_eq!(files, names);
+    }
+}

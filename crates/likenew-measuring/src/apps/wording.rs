@@ -1,0 +1,469 @@
+//! The sentences of apps.
+
+use likenew_core::answer::Answer;
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Latency, Number, Rate, Share, Size, digits, with_range};
+use likenew_stats::interval::Interval;
+use likenew_stats::steady_state::ROUNDS;
+
+use likenew_procedure_support::wording::{count, list, rerun};
+
+/// What a table shows where nothing is known.
+const MISSING: &str = "–";
+
+pub(super) const SCORES_TITLE: &str = "Score of each application";
+pub(super) const SCORE_BY_PHASE_TITLE: &str = "Score by phase";
+pub(super) const ACCESS_TIME_BY_PHASE_TITLE: &str = "Mean access time by phase";
+pub(super) const WRITES_BY_PHASE_TITLE: &str = "Speed of the random writes before each phase's test";
+pub(super) const SCORE_AXIS: &str = "score";
+pub(super) const SCORE_UNIT: &str = "points";
+pub(super) const ACCESS_TIME_AXIS: &str = "access time";
+pub(super) const APPLICATION_AXIS: &str = "application";
+pub(super) const PHASE_AXIS: &str = "phase";
+
+pub(super) fn no_application() -> String {
+    "applications: name at least one, or a group such as pcmark8".into()
+}
+
+pub(super) fn application_twice(name: &str) -> String {
+    format!("the application \"{name}\" is named twice")
+}
+
+pub(super) fn invalid_application(name: &str, reason: &str) -> String {
+    format!("the application \"{name}\": {reason}")
+}
+
+pub(super) fn unknown_application(name: &str, names: &[&str], groups: &[&str]) -> String {
+    format!(
+        "unknown application \"{name}\"; use {}, a group ({}), or a file of your own such as mine.toml",
+        names.join(", "),
+        groups.join(", ")
+    )
+}
+
+pub(super) fn target_is_read_only() -> String {
+    "this target is read-only, and applications write; test a folder or a simulated drive".into()
+}
+
+pub(super) fn space_too_large(space: Size, capacity: Size) -> String {
+    format!("the space of {space} exceeds the target's {capacity}; use a smaller --space")
+}
+
+pub(super) fn wrong_name(length_max: usize) -> String {
+    format!("name: use 1 to {length_max} characters")
+}
+
+pub(super) fn several_lines() -> String {
+    "name, about and publication are one line each".into()
+}
+
+pub(super) fn no_ios() -> String {
+    "it has no I/O; give reads, writes or both a count".into()
+}
+
+pub(super) fn wrong_source(metric: &str) -> String {
+    format!("{metric}: its source must begin with published, derived or assumed")
+}
+
+pub(super) fn too_many_ios(ios_max: u64) -> String {
+    format!("use at most {} I/Os and 1 PiB", Number(ios_max as f64))
+}
+
+pub(super) fn too_many_random_bytes() -> String {
+    "random_bytes must be a part of bytes".into()
+}
+
+/// `mean`: bytes of one I/O, which must lie between the shortest and the longest length.
+pub(super) fn impossible_mean(ios: u64, kind: &str, mean: f64, shortest: u32, longest: u32) -> String {
+    format!(
+        "{} {kind} I/Os of {mean:.0} bytes on average cannot be made of lengths of {shortest} to {longest} bytes",
+        Number(ios as f64)
+    )
+}
+
+pub(super) fn wrong_depth(text: &str, depth_max: u32, shares_max: usize) -> String {
+    format!(
+        "\"{text}\" is not a queue depth; use 1 to {depth_max}, or up to {shares_max} depths with shares such as 1:93,2:7"
+    )
+}
+
+/// What all applications together came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Overall {
+    pub(super) score: f64,
+    pub(super) interval: Option<Interval>,
+    pub(super) rate: Rate,
+    pub(super) access_time: Latency,
+    pub(super) applications: u64,
+    pub(super) passes: u64,
+}
+
+impl Overall {
+    fn points(self) -> String {
+        points_with_range(self.score, self.interval)
+    }
+
+    fn text(self) -> String {
+        let Self { rate, access_time, applications, .. } = self;
+        let applications = count(applications, "application");
+        format!("{}, from {rate} and a mean access time of {access_time} over {applications}", self.points())
+    }
+}
+
+fn points_with_range(score: f64, interval: Option<Interval>) -> String {
+    match interval {
+        Some(Interval { low, high }) => {
+            format!("{} points", with_range(digits(score), digits(low.max(0.0)), digits(high)))
+        }
+        None => format!("{} points", digits(score)),
+    }
+}
+
+const NOT_PCMARK: &str = "It is computed like the storage score of PCMark 10, but is not that score: the order and the addresses of \
+     these I/Os were never published. The table of sources says what is assumed.";
+
+pub(super) fn score(overall: Overall) -> Answer {
+    Answer::info("score", "Application score", overall.text())
+        .with_evidence(score_method(overall.passes))
+        .caveat(NOT_PCMARK)
+}
+
+pub(super) fn score_of_one_pass(overall: Overall) -> Answer {
+    Answer::unknown("score", "Application score", format!("{}, in the only pass", overall.text()))
+        .with_evidence(score_method(overall.passes))
+        .caveat(NOT_PCMARK)
+}
+
+/// `limit`: how precisely a score has to be known.
+pub(super) fn score_is_imprecise(overall: Overall, limit: Share) -> Answer {
+    let answer = format!("{}, known less precisely than ±{limit}", overall.text());
+    Answer::unknown("score", "Application score", answer)
+        .with_evidence(score_method(overall.passes))
+        .caveat(NOT_PCMARK)
+}
+
+fn score_method(passes: u64) -> String {
+    let passes = if passes == 1 { "1 pass".into() } else { format!("{passes} passes") };
+    format!(
+        "Speed counts busy time only; all numbers are geometric means over the applications, from {passes}."
+    )
+}
+
+pub(super) fn played_in_part(scale: Share) -> String {
+    format!("Only {scale} of each application's I/Os were played.")
+}
+
+pub(super) fn summary_of_score(overall: Overall) -> String {
+    let Overall { rate, access_time, applications, .. } = overall;
+    let applications = count(applications, "application");
+    format!(
+        "Application score {}: {rate} and a mean access time of {access_time} over {applications}.",
+        overall.points()
+    )
+}
+
+/// A share of 1 with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ShareRange {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl ShareRange {
+    fn text(self) -> String {
+        with_range(Share(self.value), Share(self.low), Share(self.high))
+    }
+}
+
+/// `left`: the last pass' score over the first's.
+pub(super) fn passes_keep_speed(left: ShareRange) -> Answer {
+    let answer = format!("the last pass has {} of the first pass's score", left.text());
+    Answer::good("speed_over_passes", "Speed over passes", answer)
+}
+
+/// `lost`: what the last pass' score is below the first's.
+pub(super) fn passes_lose_speed(lost: ShareRange) -> Answer {
+    let answer = format!("the last pass scored {} less than the first", lost.text());
+    Answer::problem("speed_over_passes", "Speed over passes", answer)
+}
+
+pub(super) fn summary_of_lost_speed(lost: Share, overall: Option<Overall>) -> String {
+    let first = format!("The drive got slower in use: the last pass scored {lost} less than the first.");
+    match overall {
+        Some(overall) => format!("{first} The mean score is {}.", overall.points()),
+        None => first,
+    }
+}
+
+pub(super) fn speed_over_passes_unclear(left: ShareRange) -> Answer {
+    let answer =
+        format!("the last pass has {} of the first pass's score, too uncertain to call", left.text());
+    Answer::unknown("speed_over_passes", "Speed over passes", answer)
+}
+
+pub(super) fn speed_over_one_pass() -> Answer {
+    Answer::unknown("speed_over_passes", "Speed over passes", "only one pass was played")
+}
+
+pub(super) fn speed_of_one_application(left: Share) -> Answer {
+    let answer = format!("the last pass has {left} of the first pass's score, of one application only");
+    Answer::unknown("speed_over_passes", "Speed over passes", answer)
+        .caveat("One application does not show how others would differ.")
+}
+
+/// Adds the command that decides it; none for applications of one's own, of which the plan does not know the file.
+pub(super) fn with_rerun(answer: Answer, plan: &Plan, options: Option<&str>) -> Answer {
+    const WHY: &str = "Measure how much scores vary";
+    match options {
+        Some(options) => answer.action(rerun("more_passes", WHY, plan, options)),
+        None => answer,
+    }
+}
+
+/// `lost`: what the score under writing is below the best.
+pub(super) fn writing_costs_score(lost: ShareRange, best: f64) -> Answer {
+    let answer = format!("{} below the best score of {}", lost.text(), points_with_range(best, None));
+    Answer::problem("score_under_writes", "Score under constant writes", answer)
+        .with_evidence(score_under_writes_method())
+        .caveat(NOT_PCMARK)
+}
+
+pub(super) fn writing_costs_no_score(lost: ShareRange, best: f64) -> Answer {
+    let answer =
+        format!("stays near the best score of {}: {} below", points_with_range(best, None), lost.text());
+    Answer::good("score_under_writes", "Score under constant writes", answer)
+        .with_evidence(score_under_writes_method())
+        .caveat(NOT_PCMARK)
+}
+
+/// `lost` has a range where several phases were measured.
+pub(super) fn score_under_writes_unclear(lost: Share, range: Option<ShareRange>, best: f64) -> Answer {
+    let text = range.map_or_else(|| lost.to_string(), ShareRange::text);
+    let answer =
+        format!("{text} below the best score of {}, too uncertain to call", points_with_range(best, None));
+    Answer::unknown("score_under_writes", "Score under constant writes", answer)
+        .with_evidence(score_under_writes_method())
+        .caveat(NOT_PCMARK)
+}
+
+pub(super) fn no_steady_phase() -> Answer {
+    Answer::unknown("score_under_writes", "Score under constant writes", "no steady phase was measured")
+}
+
+fn score_under_writes_method() -> &'static str {
+    "It compares the mean of the steady phases with the best of all phases."
+}
+
+pub(super) fn summary_of_writing(
+    lost: Share,
+    best: f64,
+    left: f64,
+    recovered: Option<(Share, bool)>,
+) -> String {
+    let points = points_with_range(left, None);
+    let first =
+        format!("Constant writing costs {lost} of the application score: {} → {points}.", digits(best));
+    match recovered {
+        Some((share, true)) => format!("{first} Idle time restores it to {share} of its best."),
+        Some((share, false)) => format!("{first} After idle time it has {share} of its best."),
+        None => first,
+    }
+}
+
+pub(super) fn summary_of_kept_score(best: f64, lost: Share) -> String {
+    format!(
+        "The application score holds up under constant writing: {lost} below its best of {}.",
+        points_with_range(best, None)
+    )
+}
+
+/// `scores`: those of the steady phases.
+pub(super) fn steady(scores: &[f64]) -> Answer {
+    let answer = format!("reached, with steady phases at {} points", score_list(scores));
+    Answer::good("steady_state", "Steady state", answer).with_evidence(steady_rule())
+}
+
+pub(super) fn not_steady(scores: &[f64]) -> Answer {
+    let answer = format!("not reached, with steady phases at {} points", score_list(scores));
+    Answer::info("steady_state", "Steady state", answer).with_evidence(steady_rule())
+}
+
+pub(super) fn too_few_steady_phases(measured: usize) -> Answer {
+    let answer = format!("{measured} of {ROUNDS} steady phases were measured");
+    Answer::unknown("steady_state", "Steady state", answer)
+}
+
+fn score_list(scores: &[f64]) -> String {
+    list(&scores.iter().map(|score| digits(*score)).collect::<Vec<_>>())
+}
+
+fn steady_rule() -> &'static str {
+    "By SNIA's rule, five values are steady if they differ by at most 20% of their mean and their trend by at most 10%."
+}
+
+/// `left`: the score after the last idle time, of the best.
+pub(super) fn recovers(left: ShareRange) -> Answer {
+    Answer::good("idle_recovery", "Idle recovery", format!("restores {} of the best score", left.text()))
+}
+
+pub(super) fn does_not_recover(left: ShareRange) -> Answer {
+    let answer = format!("idle time leaves the score at {} of its best", left.text());
+    Answer::info("idle_recovery", "Idle recovery", answer)
+}
+
+pub(super) fn recovery_unclear(left: Share, range: Option<ShareRange>) -> Answer {
+    let text = range.map_or_else(|| left.to_string(), ShareRange::text);
+    let answer = format!("{text} of the best score after idle time, too uncertain to call");
+    Answer::unknown("idle_recovery", "Idle recovery", answer)
+}
+
+pub(super) fn no_recovery_phase() -> Answer {
+    Answer::unknown("idle_recovery", "Idle recovery", "no phase after idle time was measured")
+}
+
+/// Shares of the best score after each idle time.
+pub(super) fn recovery_phases(shares: &[Share]) -> String {
+    let shares: Vec<String> = shares.iter().map(ToString::to_string).collect();
+    format!("After each idle time the score was {} of its best.", list(&shares))
+}
+
+pub(super) fn nothing_measured(reason: &str) -> String {
+    format!("Nothing was measured: {reason}.")
+}
+
+/// An application on the first screen.
+pub(super) struct ApplicationRow<'a> {
+    pub(super) name: &'a str,
+    pub(super) score: f64,
+    pub(super) interval: Option<Interval>,
+    pub(super) rate: Rate,
+    pub(super) access_time: Latency,
+}
+
+/// Each application with a bar for its score.
+pub(super) fn applications_table(rows: &[ApplicationRow<'_>]) -> OverviewTable {
+    let mut table = OverviewTable::new(["application", "score", "speed", "access time"]);
+    let best = rows.iter().map(|row| row.score).fold(0.0, f64::max);
+    for ApplicationRow { name, score, interval, rate, access_time } in rows {
+        let points = match interval {
+            Some(Interval { low, high }) => with_range(digits(*score), digits(low.max(0.0)), digits(*high)),
+            None => digits(*score),
+        };
+        let cells = [(*name).to_owned(), points, rate.to_string(), access_time.to_string()];
+        table.push_with_share(cells, Some(score / best));
+    }
+    table
+}
+
+/// A stage of a consistency test: mean scores of its phases.
+pub(super) struct StageRow {
+    pub(super) name: &'static str,
+    pub(super) score: Option<f64>,
+}
+
+pub(super) const BEST_STAGE: &str = "best phase";
+pub(super) const STEADY_STAGE: &str = "under constant writes";
+pub(super) const RECOVERED_STAGE: &str = "after idle time";
+
+/// Each stage with a bar for its share of the best score.
+pub(super) fn stages_table(rows: &[StageRow], best: f64) -> OverviewTable {
+    let mut table = OverviewTable::new(["", "score", "of best"]);
+    for StageRow { name, score } in rows {
+        let share = score.map(|score| score / best);
+        let text = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
+        let cells =
+            [(*name).to_owned(), text(score.map(digits)), text(share.map(|share| Share(share).to_string()))];
+        table.push_with_share(cells, share);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_procedure_support::wording::answer_as_summary;
+
+    use super::*;
+
+    const OVERALL: Overall = Overall {
+        score: 1234.0,
+        interval: Some(Interval { low: 1201.0, high: 1267.0 }),
+        rate: Rate(254e6),
+        access_time: Latency(118_000.0),
+        applications: 10,
+        passes: 3,
+    };
+
+    fn range(value: f64) -> ShareRange {
+        ShareRange { value, low: value - 0.02, high: value + 0.02 }
+    }
+
+    #[test]
+    fn summaries_begin_with_the_number() {
+        assert_eq!(
+            summary_of_score(OVERALL),
+            "Application score 1,230 (1,200–1,270) points: 254 MB/s and a mean access time of 118 µs \
+             over 10 applications."
+        );
+        assert_eq!(
+            summary_of_lost_speed(Share(0.34), Some(OVERALL)),
+            "The drive got slower in use: the last pass scored 34% less than the first. \
+             The mean score is 1,230 (1,200–1,270) points."
+        );
+        assert_eq!(
+            summary_of_writing(Share(0.5), 1234.0, 617.0, Some((Share(0.97), true))),
+            "Constant writing costs 50% of the application score: 1,230 → 617 points. \
+             Idle time restores it to 97% of its best."
+        );
+        assert_eq!(
+            summary_of_kept_score(1234.0, Share(0.012)),
+            "The application score holds up under constant writing: 1.2% below its best of 1,230 points."
+        );
+    }
+
+    #[test]
+    fn answers_can_be_read_with_their_questions() {
+        let text = |answer: Answer| answer_as_summary(&answer);
+        let once = Overall { interval: None, applications: 1, passes: 1, ..OVERALL };
+        assert_eq!(
+            text(score_of_one_pass(once)),
+            "Application score: 1,230 points, from 254 MB/s and a mean access time of 118 µs over 1 application, \
+             in the only pass."
+        );
+        assert_eq!(
+            text(passes_lose_speed(range(0.34))),
+            "Speed over passes: the last pass scored 34% (32–36) less than the first."
+        );
+        assert_eq!(
+            text(writing_costs_score(range(0.5), 1234.0)),
+            "Score under constant writes: 50% (48–52) below the best score of 1,230 points."
+        );
+        assert_eq!(
+            text(steady(&[610.0, 612.0, 615.0])),
+            "Steady state: reached, with steady phases at 610, 612 and 615 points."
+        );
+        assert_eq!(
+            text(does_not_recover(range(0.5))),
+            "Idle recovery: idle time leaves the score at 50% (48–52) of its best."
+        );
+        assert_eq!(
+            impossible_mean(3200, "random", 1.5, 4096, 8192),
+            "3,200 random I/Os of 2 bytes on average cannot be made of lengths of 4096 to 8192 bytes"
+        );
+    }
+
+    #[test]
+    fn the_best_application_has_the_full_bar() {
+        let row = |name, score| ApplicationRow {
+            name,
+            score,
+            interval: None,
+            rate: OVERALL.rate,
+            access_time: OVERALL.access_time,
+        };
+        let table = applications_table(&[row("word", 500.0), row("excel", 1000.0)]);
+        assert_eq!(table.rows[0].cells, ["word", "500", "254 MB/s", "118 µs"]);
+        assert_eq!(table.rows.iter().map(|row| row.share).collect::<Vec<_>>(), [Some(0.5), Some(1.0)]);
+    }
+}

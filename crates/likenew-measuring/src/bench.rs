@@ -1,0 +1,415 @@
+//! The familiar table: sequential and random, deep and shallow, reads and writes, every pass kept.
+
+mod result_line;
+mod wording;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::Answer;
+use likenew_core::findings::{Findings, Line, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::overview::Lead;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::quantity::{Iops, Rate, Share, Size};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::precision::{Goal, Precision, precision};
+use serde::{Deserialize, Serialize};
+
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
+use likenew_procedure_support::profile::{Profile, Test};
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::row;
+use likenew_procedure_support::series::{axis, speed};
+use likenew_procedure_support::wording::{
+    no_operation, not_a_multiple, out_of_range, rerun, span_too_large, target_is_read_only,
+};
+use likenew_procedure_support::workloads::prepare;
+use result_line::ResultLine;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "bench",
+    question: "How fast is it, in the familiar table of sequential and random tests?",
+    writes: "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files",
+    manual: include_str!("bench.md"),
+};
+
+/// The options of a bench.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BenchOptions {
+    /// Which tests.
+    pub profile: Profile,
+    /// Which operations, in order.
+    pub ops: Vec<Mix>,
+    /// Bytes of address space that are tested, from the start of the drive.
+    #[serde(with = "size_text")]
+    pub span: u64,
+    /// Times that every test is repeated.
+    pub passes: u32,
+    /// Instead, every test is repeated until its mean is known to this share, in passes that are shorter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precise: Option<PrecisionGoal>,
+    /// But not more often than this.
+    pub passes_max: u32,
+    /// A pass ends after this much time, or once it has moved as many bytes as the span has.
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+    /// Rest before every pass.
+    #[serde(with = "duration_text")]
+    pub interval: Nanos,
+    /// What is written.
+    pub data: DataClass,
+}
+
+impl Default for BenchOptions {
+    /// CrystalDiskMark's: 1 GiB, 5 passes, 5 s a pass, random data.
+    fn default() -> Self {
+        Self {
+            profile: Profile::Default,
+            ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
+            span: 1 << 30,
+            passes: 5,
+            precise: None,
+            passes_max: Goal::PASSES_MAX as u32,
+            time: Nanos::from_secs(5),
+            interval: Nanos::ZERO,
+            data: DataClass::Random,
+        }
+    }
+}
+
+/// The span is at least this: the largest block times the deepest queue.
+pub const SPAN_MIN: u64 = 8 << 20;
+/// A test is called unsteady when its fastest pass is this much faster than its slowest; our choice.
+const UNSTEADY_RATIO: f64 = 1.25;
+/// A pass that covered less than this share of its span was cut short; the rest is rounding to whole blocks.
+const COVERAGE_MIN: f64 = 0.99;
+/// No pass and no rest may take longer.
+const DAY: Nanos = Nanos(86_400_000_000_000);
+
+/// The procedure.
+pub struct Bench {
+    options: BenchOptions,
+}
+
+impl Bench {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("bench", table)?)
+    }
+
+    /// With these options.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn new(options: BenchOptions) -> Result<Self, String> {
+        let BenchOptions { passes, passes_max, time, interval, span, .. } = options;
+        if !(1..=1000).contains(&passes) {
+            return Err(out_of_range("passes", passes, 1, 1000));
+        }
+        if options.precise.is_some() && !(passes..=1000).contains(&passes_max) {
+            return Err(out_of_range("passes_max", passes_max, passes, 1000));
+        }
+        if !(Nanos::from_millis(1)..=DAY).contains(&time) {
+            return Err(out_of_range("time", time, "1ms", "24h"));
+        }
+        if interval > DAY {
+            return Err(out_of_range("interval", interval, "0s", "24h"));
+        }
+        if span < SPAN_MIN || !span.is_multiple_of(SPAN_MIN) {
+            return Err(not_a_multiple("span", exact_size(span), "8MiB"));
+        }
+        if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
+            return Err(no_operation());
+        }
+        Ok(Self { options })
+    }
+
+    fn writes(&self) -> bool {
+        self.options.ops.iter().any(|op| op.writes())
+    }
+
+    /// The lines of the table, in order.
+    fn tests(&self) -> impl Iterator<Item = (Mix, &'static Test)> {
+        self.options
+            .ops
+            .iter()
+            .flat_map(|op| self.options.profile.tests().iter().map(move |test| (*op, test)))
+    }
+
+    /// How precisely each mean is wanted, if that was asked for.
+    fn goal(&self) -> Option<Goal> {
+        let BenchOptions { precise, passes, passes_max, .. } = &self.options;
+        precise.map(|precise| precise.goal(*passes as usize, *passes_max as usize))
+    }
+
+    fn is_enough(&self, passes: &[&Segment]) -> bool {
+        let Some(goal) = self.goal() else { return passes.len() >= self.options.passes as usize };
+        // What failed is a pass, and says nothing of how precisely the others are known.
+        let speeds: Vec<f64> = passes.iter().filter_map(|segment| segment.bytes_per_s()).collect();
+        let is_precise = || precision(&speeds, &goal) != Precision::More;
+        passes.len() >= goal.passes_min && (is_precise() || passes.len() >= goal.passes_max)
+    }
+
+    /// The next pass of a test after so many. Passes that are repeated until they agree are short, and go through the
+    /// span piece by piece.
+    fn pass(&self, test: &Test, op: Mix, done: usize) -> Workload {
+        let BenchOptions { span, time, passes, data, .. } = self.options;
+        let (piece, time, name) = match self.options.precise {
+            None => (span, time, format!("{test} {op} {}/{passes}", done + 1)),
+            Some(_) => (piece(span), Nanos(time.0 / PIECE_TIME_PART), format!("{test} {op} #{}", done + 1)),
+        };
+        let start = done as u64 % (span / piece) * piece;
+        let place = if test.random {
+            AccessPattern::Random(Region::bytes(0..span))
+        } else {
+            AccessPattern::Sequential(Region::bytes(start..start + piece))
+        };
+        let stream = Stream::closed(op, test.block, place, test.depth, data);
+        let until = Until { elapsed: Some(time), bytes: Some(piece), ops: None };
+        Workload { lanes: test.threads, ..Workload::new(name, until, vec![stream]) }
+    }
+
+    fn passes<'a>(&self, evidence: &'a Evidence, op: Mix, test: &Test) -> Vec<&'a Segment> {
+        let prefix = format!("{test} {op} ");
+        evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&prefix)).collect()
+    }
+
+    /// Each line of the table that has at least one pass that measured something.
+    fn lines<'a>(&'a self, evidence: &'a Evidence) -> Vec<ResultLine<'a>> {
+        let lines = self.tests().map(|(op, test)| (op, test, self.passes(evidence, op, test)));
+        lines.filter_map(|(op, test, passes)| ResultLine::new(test, op, &passes, self.goal())).collect()
+    }
+}
+
+/// What one of the passes that are repeated until they agree moves: a sixteenth of the span, or the next larger part of it
+/// that is made of whole blocks.
+fn piece(span: u64) -> u64 {
+    const PIECES: u64 = 16;
+    (1..=PIECES)
+        .rev()
+        .map(|pieces| span / pieces)
+        .find(|piece| span.is_multiple_of(*piece) && piece.is_multiple_of(SPAN_MIN))
+        .unwrap_or(span)
+}
+
+/// And each of them takes at most this part of the time of a whole pass.
+const PIECE_TIME_PART: u64 = 5;
+
+impl Procedure for Bench {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        if self.options.span > evidence.geometry.capacity {
+            return Err(span_too_large(Size(self.options.span), Size(evidence.geometry.capacity)));
+        }
+        if self.writes() && !evidence.geometry.writable {
+            return Err(target_is_read_only());
+        }
+        let (done, span) = (evidence.segments.len(), self.options.span);
+        let run = |workload| Ok(Step::Run(Workload { seed: evidence.plan.seed_of(done), ..workload }));
+        if done == 0 && evidence.geometry.writable {
+            return run(prepare(span, span, self.options.data));
+        }
+        let rested = evidence.segments.last().is_some_and(|segment| segment.workload.streams.is_empty());
+        for (op, test) in self.tests() {
+            let passes = self.passes(evidence, op, test);
+            if !self.is_enough(&passes) {
+                let rest = self.options.interval > Nanos::ZERO && !rested;
+                return run(if rest {
+                    Workload::rest(self.options.interval)
+                } else {
+                    self.pass(test, op, passes.len())
+                });
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let lines = self.lines(evidence);
+        let mut findings = Findings::default();
+        findings.overview.lead = Lead::Table;
+        if !lines.is_empty() {
+            let tests = headline(&lines);
+            findings.summary = wording::summary(&tests);
+            findings.answers.push(speed_answer(&lines, &tests));
+            findings.answers.push(match self.goal() {
+                None => self.repeatability(&lines, &evidence.plan),
+                Some(goal) => self.precision(&lines, &goal, evidence),
+            });
+            findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::overview)));
+            findings.series.insert("bandwidth".into(), bandwidth(&lines));
+        }
+        findings.answers.extend(refusals(&evidence.segments));
+        if self.options.precise.is_none() {
+            findings.answers.extend(self.coverage(&lines));
+        }
+        findings.tables.insert("results".into(), lines.iter().map(|line| row(line.result())).collect());
+        findings.tables.insert("passes".into(), lines.iter().flat_map(ResultLine::rows).map(row).collect());
+        findings
+    }
+}
+
+/// What the summary names: the first test and the last, each with all of its operations.
+fn headline<'a>(lines: &[ResultLine<'a>]) -> Vec<(&'a Test, Vec<wording::OpSpeed>)> {
+    let mut tests = vec![lines[0].test, lines[lines.len() - 1].test];
+    tests.dedup();
+    let speed = |line: &ResultLine<'_>| wording::OpSpeed {
+        op: line.op,
+        rate: Rate(line.mean_speed()),
+        iops: Iops(line.mean_iops()),
+    };
+    let of_test = |test: &'a Test| lines.iter().filter(|line| line.test == test).map(speed).collect();
+    tests.into_iter().map(|test| (test, of_test(test))).collect()
+}
+
+fn speed_answer(lines: &[ResultLine<'_>], tests: &[(&Test, Vec<wording::OpSpeed>)]) -> Answer {
+    let passes = || lines.iter().map(|line| line.speeds.len() as u64);
+    let answer = wording::speed(tests, (passes().min().unwrap_or(0), passes().max().unwrap_or(0)));
+    match lines[0].interval {
+        Some(interval) => {
+            answer.estimate(lines[0].mean_speed(), interval.low.max(0.0), interval.high, "bytes/s")
+        }
+        None => answer,
+    }
+}
+
+fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
+    let mut categories: Vec<String> = Vec::new();
+    let mut drawn: Vec<Line> = Vec::new();
+    for line in lines {
+        let (test, op) = (line.test.to_string(), line.op.to_string());
+        let x = categories.iter().position(|known| *known == test).unwrap_or_else(|| {
+            categories.push(test);
+            categories.len() - 1
+        });
+        let point = [x as f64, line.mean_speed()];
+        match drawn.iter_mut().find(|known| known.name == op) {
+            Some(known) => known.points.push(point),
+            None => drawn.push(Line::new(op, vec![point])),
+        }
+    }
+    Series::new(wording::BANDWIDTH_TITLE, Shape::Bars, axis("test", ""), speed())
+        .categories(categories)
+        .lines(drawn)
+}
+
+impl Bench {
+    /// Whether the passes of each test agree.
+    fn repeatability(&self, lines: &[ResultLine<'_>], plan: &Plan) -> Answer {
+        if lines.iter().all(|line| line.speeds.len() < 2) {
+            let again = BenchOptions { passes: BenchOptions::default().passes, ..self.options.clone() };
+            return wording::measured_once(plan, &again.arguments());
+        }
+        let unsteady: Vec<&ResultLine<'_>> =
+            lines.iter().filter(|line| line.ratio() > UNSTEADY_RATIO).collect();
+        let Some(worst) = unsteady.iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio())) else {
+            let spread = lines.iter().map(ResultLine::ratio).fold(1.0, f64::max) - 1.0;
+            return wording::passes_agree(Share(spread));
+        };
+        let passes = (Rate(worst.slowest()), Rate(worst.fastest()));
+        let limit = Share(UNSTEADY_RATIO - 1.0);
+        let answer =
+            wording::passes_disagree(unsteady.len(), lines.len(), limit, (&worst.name(), passes.0, passes.1));
+        // A single one is named by the answer itself.
+        unsteady.iter().filter(|_| unsteady.len() > 1).fold(answer, |answer, line| {
+            let (slowest, fastest) = (Rate(line.slowest()), Rate(line.fastest()));
+            answer.with_evidence(wording::unsteady_test(&line.name(), slowest, fastest))
+        })
+    }
+
+    /// Whether the means are as precise as was asked for.
+    fn precision(&self, lines: &[ResultLine<'_>], goal: &Goal, evidence: &Evidence) -> Answer {
+        let means: Vec<MeanPrecision> = lines.iter().map(ResultLine::precision).collect();
+        let answer = precision_goal::answer(goal, &means);
+        // The width of an interval falls with the root of the number of passes.
+        let needed = |mean: &MeanPrecision| mean.passes as f64 * (mean.share / goal.share).powi(2);
+        let Some(passes) = means.iter().filter(|mean| !mean.enough).map(needed).reduce(f64::max) else {
+            return answer;
+        };
+        let passes = (MARGIN * passes).ceil();
+        let (id, why, again) = if passes <= 1000.0 {
+            let again = BenchOptions { passes_max: passes as u32, ..self.options.clone() };
+            ("more_passes", wording::REACH_PRECISION, again)
+        } else {
+            let span = self.options.span.saturating_mul(LONGER);
+            let span = if span <= evidence.geometry.capacity { span } else { self.options.span };
+            let time = Nanos(self.options.time.0 * LONGER).min(DAY);
+            ("longer_passes", wording::VARY_LESS, BenchOptions { span, time, ..self.options.clone() })
+        };
+        answer.action(rerun(id, why, &evidence.plan, &again.arguments()))
+    }
+
+    /// Says so when the time of a pass did not suffice for its span: a large span then shows only a drive's cache.
+    fn coverage(&self, lines: &[ResultLine<'_>]) -> Option<Answer> {
+        let sequential: Vec<&ResultLine<'_>> = lines.iter().filter(|line| !line.test.random).collect();
+        let is_cut = |line: &&&ResultLine<'_>| {
+            line.coverage_min() < COVERAGE_MIN && line.reached_time(self.options.time)
+        };
+        let cut: Vec<&ResultLine<'_>> = sequential.iter().filter(is_cut).copied().collect();
+        let least = cut.iter().min_by(|a, b| a.coverage_min().total_cmp(&b.coverage_min()))?;
+        // A limit that was part of the plan is no fault of the drive.
+        let answer = wording::passes_cut_short(
+            cut.len(),
+            sequential.len(),
+            self.options.time,
+            Size(self.options.span),
+            (&least.name(), Share(least.coverage_min())),
+        );
+        Some(cut.iter().fold(answer, |answer, line| {
+            answer.with_evidence(wording::covered(&line.name(), Share(line.coverage_min())))
+        }))
+    }
+}
+
+/// Passes vary, so more than the expected number may be needed; our choice.
+const MARGIN: f64 = 1.5;
+/// Passes that vary too much are advised to be so many times as long; our choice.
+const LONGER: u64 = 4;
+
+impl BenchOptions {
+    /// The options of the command line that differ from its defaults.
+    fn arguments(&self) -> String {
+        let usual = Self::default();
+        let mut arguments = Vec::new();
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        let profile = Profile::ALL.into_iter().find(|(_, profile)| *profile == self.profile);
+        let profile = profile.map_or("default", |(name, _)| name);
+        let ops: Vec<String> = self.ops.iter().map(Mix::to_string).collect();
+        add(self.profile != usual.profile, "profile", profile.into());
+        add(self.ops != usual.ops, "op", ops.join(","));
+        add(self.span != usual.span, "span", exact_size(self.span));
+        // What was asked for may be just the default, and is said all the same.
+        add(self.precise.is_none(), "passes", self.passes.to_string());
+        if let Some(precise) = self.precise {
+            add(self.passes != usual.passes, "passes", self.passes.to_string());
+            add(true, "precise", precise.to_string());
+            add(true, "passes-max", self.passes_max.to_string());
+        }
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.interval != usual.interval, "interval", exact_duration(self.interval));
+        add(self.data != usual.data, "data", self.data.to_string());
+        arguments.join(" ")
+    }
+}

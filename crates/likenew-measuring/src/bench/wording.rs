@@ -1,0 +1,223 @@
+//! The sentences of bench.
+
+use likenew_core::answer::Answer;
+use likenew_core::mix::Mix;
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, digits, range, with_range};
+use likenew_core::units::{Nanos, exact_duration, exact_size};
+use likenew_stats::interval::Interval;
+
+use likenew_procedure_support::profile::Test;
+use likenew_procedure_support::wording::{capitalize, count, rerun};
+
+/// What a table shows where nothing is known.
+const MISSING: &str = "–";
+
+pub(super) const BANDWIDTH_TITLE: &str = "Speed of each test";
+
+/// One test of one operation as the summary needs it.
+pub(super) struct OpSpeed {
+    pub(super) op: Mix,
+    pub(super) rate: Rate,
+    pub(super) iops: Iops,
+}
+
+/// A test with its operations: `sequential read 254 MB/s, write 77.3 MB/s`; small random I/O in IOPS.
+fn test_speeds(test: &Test, speeds: &[OpSpeed]) -> String {
+    let name = if test.random {
+        let size = exact_size(u64::from(test.block));
+        format!("{} random QD{}", size.trim_end_matches("iB"), test.depth * test.threads)
+    } else {
+        "sequential".into()
+    };
+    let speeds: Vec<String> = speeds
+        .iter()
+        .map(|of| {
+            let op = operation(of.op);
+            if test.random { format!("{op} {}", of.iops) } else { format!("{op} {}", of.rate) }
+        })
+        .collect();
+    format!("{name} {}", speeds.join(", "))
+}
+
+fn operation(op: Mix) -> String {
+    match op {
+        Mix::Only(op) => op.name().into(),
+        Mix::Reads(percent) => format!("{percent}% reads"),
+    }
+}
+
+fn all_speeds(tests: &[(&Test, Vec<OpSpeed>)]) -> String {
+    let tests: Vec<String> = tests.iter().map(|(test, speeds)| test_speeds(test, speeds)).collect();
+    tests.join("; ")
+}
+
+pub(super) fn summary(tests: &[(&Test, Vec<OpSpeed>)]) -> String {
+    format!("{}.", capitalize(&all_speeds(tests)))
+}
+
+/// `passes`: the fewest and the most of any test.
+pub(super) fn speed(tests: &[(&Test, Vec<OpSpeed>)], passes: (u64, u64)) -> Answer {
+    let (fewest, most) = passes;
+    let answer = Answer::info("speed", "Speed", all_speeds(tests));
+    match (fewest, most) {
+        (_, 1) => answer,
+        _ if fewest == most => answer.with_evidence(format!("Each speed is the mean of {most} passes.")),
+        _ => answer.with_evidence(format!("Each speed is the mean of {fewest} to {most} passes.")),
+    }
+}
+
+/// `spread`: how much faster the fastest pass of a test is than its slowest, at most.
+pub(super) fn passes_agree(spread: Share) -> Answer {
+    Answer::good("repeatability", "Repeatability", format!("passes of each test agree within {spread}"))
+}
+
+/// `worst`: the test whose passes differ most, with its slowest and fastest pass.
+pub(super) fn passes_disagree(
+    unsteady: usize,
+    of: usize,
+    limit: Share,
+    (worst, slowest, fastest): (&str, Rate, Rate),
+) -> Answer {
+    let tests = count(of as u64, "test");
+    let answer = format!(
+        "passes of {unsteady} of {tests} differ by more than {limit}; {worst} varies most, {}",
+        range(slowest, fastest)
+    );
+    Answer::unknown("repeatability", "Repeatability", answer)
+}
+
+pub(super) fn unsteady_test(name: &str, slowest: Rate, fastest: Rate) -> String {
+    format!("{name}: {} per pass.", range(slowest, fastest))
+}
+
+pub(super) fn measured_once(plan: &Plan, options: &str) -> Answer {
+    Answer::unknown(
+        "repeatability",
+        "Repeatability",
+        "each test ran once, so how much results vary is unknown",
+    )
+    .action(rerun("more_passes", "Measure how much results vary", plan, options))
+}
+
+pub(super) const VARY_LESS: &str = "Measure longer passes, which vary less";
+pub(super) const REACH_PRECISION: &str = "Repeat passes until the means are that precise";
+
+/// `least`: the test that covered the smallest share of its span, with that share.
+pub(super) fn passes_cut_short(
+    cut: usize,
+    of: usize,
+    time: Nanos,
+    span: Size,
+    (least, share): (&str, Share),
+) -> Answer {
+    let tests = count(of as u64, "sequential test");
+    let time = exact_duration(time);
+    let answer = format!(
+        "--time {time} ended {cut} of {tests} before the end of the {span} span; {least} covered {share}"
+    );
+    Answer::unknown("coverage", "Coverage", answer)
+}
+
+pub(super) fn covered(name: &str, share: Share) -> String {
+    format!("{name}: each pass covered at least {share} of the span.")
+}
+
+/// A row of the familiar table.
+pub(super) struct TableRow {
+    pub(super) name: String,
+    pub(super) bytes_per_s: f64,
+    pub(super) interval: Option<Interval>,
+    pub(super) iops: f64,
+    pub(super) latency_ns_mean: Option<f64>,
+    pub(super) latency_p99: Option<Nanos>,
+    pub(super) latency_max: Option<Nanos>,
+}
+
+pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
+    let mut table = OverviewTable::new(["test", "MB/s", "IOPS", "mean", "p99", "max"]);
+    for row in rows {
+        let megabytes = |bytes_per_s: f64| digits(bytes_per_s / 1e6);
+        let speed = match row.interval {
+            Some(Interval { low, high }) => {
+                with_range(megabytes(row.bytes_per_s), megabytes(low.max(0.0)), megabytes(high))
+            }
+            None => megabytes(row.bytes_per_s),
+        };
+        let time = |time: Option<Nanos>| time.map_or_else(|| MISSING.to_owned(), |time| time.to_string());
+        let mean = row.latency_ns_mean.map_or_else(|| MISSING.to_owned(), |mean| Latency(mean).to_string());
+        table.push([row.name, speed, digits(row.iops), mean, time(row.latency_p99), time(row.latency_max)]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::io::Op;
+    use likenew_procedure_support::profile::Profile;
+
+    use super::*;
+
+    const READ: Mix = Mix::Only(Op::Read);
+    const WRITE: Mix = Mix::Only(Op::Write);
+
+    fn speed_of(op: Mix, mb_per_s: f64, iops: f64) -> OpSpeed {
+        OpSpeed { op, rate: Rate(mb_per_s * 1e6), iops: Iops(iops) }
+    }
+
+    #[test]
+    fn the_summary_names_sequential_and_small_random_speeds() {
+        let tests = Profile::Default.tests();
+        let speeds = [
+            (&tests[0], vec![speed_of(READ, 254.0, 242.0), speed_of(WRITE, 77.3, 73.7)]),
+            (&tests[3], vec![speed_of(READ, 20.2, 4938.0), speed_of(WRITE, 82.2, 20_070.0)]),
+        ];
+        assert_eq!(
+            summary(&speeds),
+            "Sequential read 254 MB/s, write 77.3 MB/s; 4K random QD1 read 4,940 IOPS, write 20,100 IOPS."
+        );
+        assert_eq!(speed(&speeds, (5, 5)).evidence, ["Each speed is the mean of 5 passes."]);
+        assert_eq!(speed(&speeds, (5, 12)).evidence, ["Each speed is the mean of 5 to 12 passes."]);
+        let mixed = [(&tests[0], vec![speed_of(Mix::Reads(70), 120.0, 114.0)])];
+        assert_eq!(summary(&mixed), "Sequential 70% reads 120 MB/s.");
+    }
+
+    #[test]
+    fn remarks_are_one_line() {
+        let worst = ("RND4K Q1T1 write", Rate(40e6), Rate(100e6));
+        assert_eq!(
+            passes_disagree(1, 8, Share(0.25), worst).answer,
+            "passes of 1 of 8 tests differ by more than 25%; RND4K Q1T1 write varies most, 40.0–100 MB/s"
+        );
+        assert_eq!(passes_agree(Share(0.0321)).answer, "passes of each test agree within 3.21%");
+        let least = ("SEQ1M Q1T1 write", Share(0.12));
+        assert_eq!(
+            passes_cut_short(2, 4, Nanos::from_secs(5), Size(1 << 30), least).answer,
+            "--time 5s ended 2 of 4 sequential tests before the end of the 1 GiB span; \
+             SEQ1M Q1T1 write covered 12%"
+        );
+        assert_eq!(
+            unsteady_test("RND4K Q1T1 write", Rate(40e6), Rate(100e6)),
+            "RND4K Q1T1 write: 40.0–100 MB/s per pass."
+        );
+    }
+
+    #[test]
+    fn a_row_has_its_unit_in_the_heading() {
+        let row = TableRow {
+            name: "SEQ1M Q8T1 read".into(),
+            bytes_per_s: 254e6,
+            interval: Some(Interval { low: 250.2e6, high: 257.9e6 }),
+            iops: 242.2,
+            latency_ns_mean: Some(33e6),
+            latency_p99: Some(Nanos(35_000_000)),
+            latency_max: None,
+        };
+        let table = table([row].into_iter());
+        assert_eq!(
+            table.rows[0].cells,
+            ["SEQ1M Q8T1 read", "254 (250–258)", "242", "33.0 ms", "35.0 ms", "–"]
+        );
+    }
+}

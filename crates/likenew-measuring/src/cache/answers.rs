@@ -1,0 +1,121 @@
+//! What part of each speed is RAM, with the interval that decides it.
+
+use likenew_core::answer::Answer;
+use likenew_core::io::Op;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Rate, Share};
+use likenew_stats::interval::Interval;
+
+use super::CacheOptions;
+use super::level::Level;
+use super::results::{CacheResults, MeasuredLevel};
+use super::wording::{self, RamShare, Speeds};
+use likenew_procedure_support::pattern::Pattern;
+
+/// A share of RAM below this does not matter, as a share of 1; our choice.
+const MARGIN: f64 = 0.05;
+/// Above this share of what likenew reaches without a drive, its own overhead is part of a speed; our choice.
+const NEAR_TOOL: f64 = 0.5;
+/// So many passes are advised where one was made, and where several were not enough.
+const PASSES_FEW: u32 = 3;
+const PASSES_MANY: u32 = 10;
+
+/// Reads and writes of each pattern, then whether direct I/O is direct; that first where it is not, as no other number
+/// means anything then.
+pub(super) fn answers(measured: &CacheResults<'_>, options: &CacheOptions, plan: &Plan) -> Vec<Answer> {
+    let patterns = || options.tests.iter().map(|test| test.pattern);
+    let reads = patterns().filter_map(|pattern| repeated_read(measured, pattern, plan));
+    let writes = patterns().filter_map(|pattern| buffered_write(measured, pattern, plan));
+    let mut answers: Vec<Answer> = reads.chain(writes).collect();
+    if let Some((answer, misses_drive)) = direct(measured, plan) {
+        let place = if misses_drive { 0 } else { answers.len() };
+        answers.insert(place, answer);
+    }
+    answers
+}
+
+fn repeated_read(measured: &CacheResults<'_>, pattern: Pattern, plan: &Plan) -> Option<Answer> {
+    let second = measured.level(pattern, Level::Second, Op::Read)?;
+    let direct = measured.level(pattern, Level::Direct, Op::Read);
+    let ram = ram_share(second);
+    let mut answer =
+        with_reasons(wording::repeated_read(pattern, ram, speeds(second, direct)), second, ram, plan);
+    if let Some(first) = measured.level(pattern, Level::First, Op::Read) {
+        answer = answer.with_evidence(wording::first_read(Rate(first.speed())));
+        if let Some(share) = first.ram().filter(|share| *share > 2.0 * MARGIN) {
+            answer = answer.caveat(wording::first_read_was_warm(Share(share)));
+        }
+    }
+    Some(with_tool_limit(answer, measured, second))
+}
+
+fn buffered_write(measured: &CacheResults<'_>, pattern: Pattern, plan: &Plan) -> Option<Answer> {
+    let buffered = measured.level(pattern, Level::Buffered, Op::Write)?;
+    let flushed = measured.level(pattern, Level::Flushed, Op::Write);
+    let ram = ram_share(buffered);
+    let mut answer =
+        with_reasons(wording::buffered_write(pattern, ram, speeds(buffered, flushed)), buffered, ram, plan);
+    if let Some(direct) = measured.level(pattern, Level::Direct, Op::Write) {
+        answer = answer.with_evidence(wording::direct_write(Rate(direct.speed())));
+    }
+    Some(with_tool_limit(answer, measured, buffered))
+}
+
+/// Whether what went past the page cache reached the device, and whether it surely did not; the worst of all decides.
+fn direct(measured: &CacheResults<'_>, plan: &Plan) -> Option<(Answer, bool)> {
+    let direct = measured.levels.iter().filter(|of| of.cell.level == Level::Direct);
+    let high = |of: &&MeasuredLevel<'_>| of.ram_interval().map_or(f64::INFINITY, |interval| interval.high);
+    let worst = direct.max_by(|one, two| high(one).total_cmp(&high(two)))?;
+    let name = format!("{} {}s", worst.test.pattern, worst.cell.op);
+    let ram = ram_share(worst);
+    let (answer, misses_drive) = match ram {
+        RamShare::Clear(_, Interval { low, .. }) if low > MARGIN => {
+            (wording::direct_misses_drive(&name, ram), true)
+        }
+        RamShare::Clear(..) => (wording::direct_reaches_drive(&name, ram), false),
+        _ => (wording::direct_is_unclear(&name, ram), false),
+    };
+    Some((with_reasons(answer, worst, ram, plan), misses_drive))
+}
+
+/// A level has RAM in it when more than the margin is certain, and none when less is.
+fn ram_share(of: &MeasuredLevel<'_>) -> RamShare {
+    let Some(share) = of.ram().map(Share) else { return RamShare::Uncounted };
+    match of.ram_interval() {
+        None => RamShare::OnePass(share),
+        Some(interval) if interval.low > MARGIN || interval.high <= MARGIN => {
+            RamShare::Clear(share, interval)
+        }
+        Some(interval) => RamShare::Unclear(share, interval),
+    }
+}
+
+fn speeds(of: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Speeds {
+    Speeds { rate: Rate(of.speed()), nearer: nearer.map(|nearer| Rate(nearer.speed())) }
+}
+
+/// Adds the number, and where it decides nothing, why not and what would.
+fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, plan: &Plan) -> Answer {
+    let answer = match (of.ram(), of.ram_interval()) {
+        (Some(share), Some(Interval { low, high })) => {
+            answer.estimate(100.0 * share, 100.0 * low, 100.0 * high, "%")
+        }
+        _ => answer,
+    };
+    match ram {
+        RamShare::Uncounted => answer.with_evidence(wording::nothing_counts()),
+        RamShare::OnePass(_) => {
+            wording::with_more_passes(answer.caveat(wording::measured_once()), plan, PASSES_FEW)
+        }
+        RamShare::Unclear(..) => wording::with_more_passes(answer, plan, PASSES_MANY),
+        RamShare::Clear(..) => answer,
+    }
+}
+
+fn with_tool_limit(answer: Answer, measured: &CacheResults<'_>, of: &MeasuredLevel<'_>) -> Answer {
+    let null = measured.level(of.test.pattern, Level::Null, of.cell.op);
+    match null.filter(|null| of.speed() > NEAR_TOOL * null.speed()) {
+        Some(null) => answer.caveat(wording::tool_is_the_limit(Rate(null.speed()))),
+        None => answer,
+    }
+}

@@ -1,0 +1,261 @@
+//! The sentences of cache.
+
+use likenew_core::answer::Answer;
+use likenew_core::io::Op;
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Factor, Rate, Share, with_range};
+use likenew_stats::interval::Interval;
+
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::wording::{capitalize, rerun};
+
+/// What a table shows where nothing is known.
+const MISSING: &str = "–";
+
+pub(super) const LEVELS_TITLE: &str = "Speed at each level between program and drive";
+pub(super) const LEVEL_AXIS: &str = "level";
+
+pub(super) fn nop_has_no_cache() -> String {
+    "nop: has no page cache; test a folder, a file, a device or a simulated drive".into()
+}
+
+pub(super) fn simulated_cache_holds_no_data() -> String {
+    "the simulated page cache holds no data; remove data=on from the target".into()
+}
+
+/// `sequential read`, as a legend names it.
+pub(super) fn line_name(pattern: Pattern, op: Op) -> String {
+    format!("{pattern} {op}")
+}
+
+/// How much of what was moved came from memory or stayed there, and what is known of that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum RamShare {
+    /// Nothing below the target counts bytes.
+    Uncounted,
+    /// Of a single pass, so without an interval.
+    OnePass(Share),
+    /// The interval holds both a share that matters and one that does not.
+    Unclear(Share, Interval),
+    /// It matters, or it does not.
+    Clear(Share, Interval),
+}
+
+impl RamShare {
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Uncounted => None,
+            Self::OnePass(share) => Some(share.to_string()),
+            Self::Unclear(share, Interval { low, high }) | Self::Clear(share, Interval { low, high }) => {
+                Some(with_range(share, Share(low), Share(high)))
+            }
+        }
+    }
+}
+
+/// A speed, and the same I/O one level nearer to the drive where that was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Speeds {
+    pub(super) rate: Rate,
+    pub(super) nearer: Option<Rate>,
+}
+
+impl Speeds {
+    /// `8,000 MB/s, 40.0× direct reads (200 MB/s)`.
+    fn text(self, nearer_name: &str) -> String {
+        let Self { rate, nearer } = self;
+        match nearer {
+            Some(nearer) => format!("{rate}, {} {nearer_name} ({nearer})", Factor(rate.0 / nearer.0)),
+            None => rate.to_string(),
+        }
+    }
+}
+
+/// Reads of what was read just before, through the page cache.
+pub(super) fn repeated_read(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
+    let speeds = speeds.text("direct reads");
+    let id = format!("{pattern}_repeated_read");
+    let question = format!("Repeated {pattern} read");
+    match (ram, ram.text()) {
+        (RamShare::Clear(..), Some(share)) => {
+            Answer::info(id, question, format!("{share} from RAM, at {speeds}"))
+        }
+        (RamShare::OnePass(_), Some(share)) => {
+            Answer::unknown(id, question, format!("{share} from RAM in the only pass, at {speeds}"))
+        }
+        (_, Some(share)) => {
+            Answer::unknown(id, question, format!("{share} from RAM, too uncertain to call, at {speeds}"))
+        }
+        (_, None) => Answer::unknown(id, question, format!("{speeds}; RAM's share was not counted")),
+    }
+}
+
+/// Writes through the page cache, without a flush.
+pub(super) fn buffered_write(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
+    let speeds = speeds.text("flushed writes");
+    let id = format!("{pattern}_buffered_write");
+    let question = format!("Buffered {pattern} write");
+    match (ram, ram.text()) {
+        (RamShare::Clear(..), Some(share)) => {
+            Answer::info(id, question, format!("{share} still in RAM at its end, at {speeds}"))
+        }
+        (RamShare::OnePass(_), Some(share)) => {
+            let answer = format!("{share} still in RAM at the end of the only pass, at {speeds}");
+            Answer::unknown(id, question, answer)
+        }
+        (_, Some(share)) => {
+            let answer = format!("{share} still in RAM at its end, too uncertain to call, at {speeds}");
+            Answer::unknown(id, question, answer)
+        }
+        (_, None) => Answer::unknown(id, question, format!("{speeds}; RAM's share was not counted")),
+    }
+}
+
+/// Direct I/O that reached the drive; `name` is the operation of which RAM had the largest share.
+pub(super) fn direct_reaches_drive(name: &str, ram: RamShare) -> Answer {
+    let share = ram.text().unwrap_or_else(|| MISSING.into());
+    let answer = format!("reaches the drive; RAM had at most {share}, in {name}");
+    Answer::good("direct_io", "Direct I/O", answer)
+}
+
+/// Direct I/O that something above the drive answered.
+pub(super) fn direct_misses_drive(name: &str, ram: RamShare) -> Answer {
+    let share = ram.text().unwrap_or_else(|| MISSING.into());
+    let answer = format!("{share} of {name} never reached the drive, so these are not its speeds");
+    Answer::unknown("direct_io", "Direct I/O", answer).caveat(
+        "The file system may ignore O_DIRECT or compress, or the file may have holes. \
+         No number of this run is surely the drive's own.",
+    )
+}
+
+/// Direct I/O of which it is open how much reached the drive.
+pub(super) fn direct_is_unclear(name: &str, ram: RamShare) -> Answer {
+    let answer = match (ram, ram.text()) {
+        (RamShare::OnePass(_), Some(share)) => format!("{share} of {name} came from RAM in the only pass"),
+        (_, Some(share)) => format!("{share} of {name} came from RAM, too uncertain to call"),
+        (_, None) => "whether it reaches the drive was not counted".into(),
+    };
+    Answer::unknown("direct_io", "Direct I/O", answer)
+}
+
+pub(super) fn nothing_counts() -> &'static str {
+    "Nothing below this target counts the bytes that reach a drive."
+}
+
+pub(super) fn measured_once() -> &'static str {
+    "It was measured once, so how much results vary is unknown."
+}
+
+pub(super) fn first_read(rate: Rate) -> String {
+    format!("The first buffered read ran at {rate}.")
+}
+
+pub(super) fn direct_write(rate: Rate) -> String {
+    format!("Direct writes ran at {rate}.")
+}
+
+pub(super) fn first_read_was_warm(share: Share) -> String {
+    format!("{share} of the first read came from RAM as well, so something had read it before.")
+}
+
+/// `rate`: I/O that goes nowhere.
+pub(super) fn tool_is_the_limit(rate: Rate) -> String {
+    format!("Likenew itself reaches only {rate} without a drive, so this is partly its own speed.")
+}
+
+/// Adds the command that decides what is open.
+pub(super) fn with_more_passes(answer: Answer, plan: &Plan, passes: u32) -> Answer {
+    let options = format!("--passes {passes}");
+    answer.action(rerun("more_passes", "Measure how much results vary", plan, &options))
+}
+
+/// A row of the first screen.
+pub(super) struct TableRow {
+    pub(super) pattern: Pattern,
+    pub(super) op: Op,
+    pub(super) level: &'static str,
+    pub(super) rate: Rate,
+    pub(super) interval: Option<Interval>,
+    /// Share of 1 that came from memory or stayed there.
+    pub(super) ram: Option<f64>,
+}
+
+pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
+    let mut table = OverviewTable::new(["test", "level", "speed", "RAM"]);
+    for row in rows {
+        let rate = match row.interval {
+            Some(Interval { low, high }) => with_range(row.rate, Rate(low), Rate(high)),
+            None => row.rate.to_string(),
+        };
+        let ram = row.ram.map_or_else(|| MISSING.to_owned(), |share| Share(share).to_string());
+        let test = capitalize(&line_name(row.pattern, row.op));
+        table.push_with_share([test, row.level.to_owned(), rate, ram], row.ram);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_procedure_support::wording::answer_as_summary;
+
+    use super::*;
+
+    const SPEEDS: Speeds = Speeds { rate: Rate(8e9), nearer: Some(Rate(200e6)) };
+
+    fn clear(low: f64, value: f64, high: f64) -> RamShare {
+        RamShare::Clear(Share(value), Interval { low, high })
+    }
+
+    #[test]
+    fn answers_say_what_came_from_ram_and_how_fast() {
+        let text = |answer: Answer| answer_as_summary(&answer);
+        assert_eq!(
+            text(repeated_read(Pattern::Sequential, clear(1.0, 1.0, 1.0), SPEEDS)),
+            "Repeated sequential read: 100% from RAM, at 8,000 MB/s, 40.0× direct reads (200 MB/s)."
+        );
+        assert_eq!(
+            text(repeated_read(Pattern::Random, RamShare::Uncounted, SPEEDS)),
+            "Repeated random read: 8,000 MB/s, 40.0× direct reads (200 MB/s); RAM's share was not counted."
+        );
+        let unclear = RamShare::Unclear(Share(0.1), Interval { low: 0.0, high: 0.34 });
+        assert_eq!(
+            text(buffered_write(Pattern::Sequential, unclear, Speeds { nearer: None, ..SPEEDS })),
+            "Buffered sequential write: 10% (0–34) still in RAM at its end, too uncertain to call, at 8,000 MB/s."
+        );
+        assert_eq!(
+            text(buffered_write(Pattern::Random, RamShare::OnePass(Share(1.0)), SPEEDS)),
+            "Buffered random write: 100% still in RAM at the end of the only pass, \
+             at 8,000 MB/s, 40.0× flushed writes (200 MB/s)."
+        );
+        assert_eq!(
+            text(direct_reaches_drive("sequential reads", clear(0.0, 0.001, 0.002))),
+            "Direct I/O: reaches the drive; RAM had at most 0.1% (0–0.2), in sequential reads."
+        );
+        assert_eq!(
+            text(direct_misses_drive("random reads", clear(0.9, 0.95, 1.0))),
+            "Direct I/O: 95% (90–100) of random reads never reached the drive, so these are not its speeds."
+        );
+        assert_eq!(
+            text(direct_is_unclear("random reads", RamShare::Uncounted)),
+            "Direct I/O: whether it reaches the drive was not counted."
+        );
+    }
+
+    #[test]
+    fn a_row_ends_with_the_share_of_ram() {
+        let row = TableRow {
+            pattern: Pattern::Sequential,
+            op: Op::Read,
+            level: "second buffered",
+            rate: Rate(8e9),
+            interval: Some(Interval { low: 7.9e9, high: 8.1e9 }),
+            ram: Some(1.0),
+        };
+        let table = table([row].into_iter());
+        assert_eq!(
+            table.rows[0].cells,
+            ["Sequential read", "second buffered", "8,000 MB/s (7,900–8,100)", "100%"]
+        );
+    }
+}

@@ -1,0 +1,380 @@
+//! Speed by how compressible the data is, and what that means for a user's files.
+
+mod conclusion;
+mod curve;
+mod expected_speed;
+pub mod files;
+mod wording;
+mod workload_plan;
+
+use likenew_procedure_support::pattern::Pattern;
+
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::{Axis, Findings, Line, Mark, Series, Shape};
+use likenew_core::io::Op;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::quantity::{Share, Size};
+use likenew_core::recorder::Stop;
+use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use serde::{Deserialize, Serialize};
+
+use conclusion::{Conclusion, compressor};
+use curve::Curve;
+use expected_speed::ExpectedSpeed;
+use files::FileScan;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::row;
+use likenew_procedure_support::series::speed;
+use likenew_procedure_support::wording::{
+    answer_as_summary, ended_early, not_a_power_of_two, out_of_range, patterns_once, span_too_large,
+};
+use workload_plan::WorkloadPlan;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "data",
+    question: "Does speed depend on how compressible the data is, and what do your files get?",
+    writes: "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files",
+    manual: include_str!("data.md"),
+};
+
+/// How each step is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// The order of addresses.
+    pub pattern: Pattern,
+    /// Bytes of one I/O: a power of two.
+    #[serde(with = "size_text")]
+    pub block: u64,
+    /// I/Os in flight.
+    pub depth: u32,
+}
+
+impl Test {
+    /// 1 MiB sequential at QD8 and 4 KiB random at QD32, as in bench.
+    pub fn default_test(pattern: Pattern) -> Self {
+        match pattern {
+            Pattern::Sequential => Self { pattern, block: 1 << 20, depth: 8 },
+            Pattern::Random => Self { pattern, block: 4096, depth: 32 },
+        }
+    }
+}
+
+/// The options of data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataOptions {
+    /// Classes of data from zeros to random, at equal distances. 0 measures nothing and only describes the files.
+    pub steps: u32,
+    /// Read and write, in order.
+    pub ops: Vec<Op>,
+    /// How each step is measured; one of each pattern at most.
+    pub tests: Vec<Test>,
+    /// Bytes of address space, from the start of the drive. Each step has an equal part of it for itself.
+    #[serde(with = "size_text")]
+    pub span: u64,
+    /// Times that everything is measured.
+    pub passes: u32,
+    /// A pass of one step ends after this much time, or once it has moved as many bytes as its part of the span has.
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+    /// Idle time before each pass of a step.
+    #[serde(with = "duration_text")]
+    pub interval: Nanos,
+    /// The rated speed of sequential reads, in bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertised_read_bytes_per_s: Option<u64>,
+    /// The rated speed of sequential writes, in bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertised_write_bytes_per_s: Option<u64>,
+    /// What a user's files are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileScan>,
+}
+
+impl Default for DataOptions {
+    /// Eleven steps, as AS SSD's graph has marks, and a second for each of three passes.
+    fn default() -> Self {
+        Self {
+            steps: 11,
+            ops: vec![Op::Write, Op::Read],
+            tests: vec![Test::default_test(Pattern::Sequential), Test::default_test(Pattern::Random)],
+            span: 1 << 30,
+            passes: 3,
+            time: Nanos::from_secs(1),
+            interval: Nanos::ZERO,
+            advertised_read_bytes_per_s: None,
+            advertised_write_bytes_per_s: None,
+            files: None,
+        }
+    }
+}
+
+/// Each step's part of the span is a multiple of this, and of the longest block.
+pub const PART_MIN: u64 = 1 << 20;
+const STEPS_MAX: u32 = 101;
+const BLOCK_MIN: u64 = 512;
+const BLOCK_MAX: u64 = 64 << 20;
+/// No pass and no rest may take longer.
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+/// The procedure.
+pub struct Data {
+    options: DataOptions,
+}
+
+impl Data {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("data", table)?)
+    }
+
+    /// With these options.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn new(options: DataOptions) -> Result<Self, String> {
+        options.files.as_ref().map_or(Ok(()), FileScan::check)?;
+        if options.steps == 0 {
+            return if options.files.is_some() {
+                Ok(Self { options })
+            } else {
+                Err(wording::nothing_to_do(STEPS_MAX))
+            };
+        }
+        if !(2..=STEPS_MAX).contains(&options.steps) {
+            return Err(out_of_range("steps", options.steps, 2, STEPS_MAX));
+        }
+        check_tests(&options)?;
+        if !(1..=1000).contains(&options.passes) {
+            return Err(out_of_range("passes", options.passes, 1, 1000));
+        }
+        if !(Nanos::from_millis(1)..=DAY).contains(&options.time) {
+            return Err(out_of_range("time", options.time, "1ms", "24h"));
+        }
+        if options.interval > DAY {
+            return Err(out_of_range("interval", options.interval, "0s", "24h"));
+        }
+        if WorkloadPlan::new(&options).part() == 0 {
+            let needed = u64::from(options.steps) * workload_plan::unit(&options);
+            return Err(wording::span_too_small(Size(options.span), options.steps, Size(needed)));
+        }
+        Ok(Self { options })
+    }
+
+    /// Whether it measures anything.
+    fn measures(&self) -> bool {
+        self.options.steps > 0
+    }
+
+    /// Each operation of each test with what was measured of it.
+    fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
+        let workload_plan = WorkloadPlan::new(&self.options);
+        let mut curves = Vec::new();
+        for (test_index, test) in self.options.tests.iter().enumerate() {
+            for (op_index, op) in self.options.ops.iter().enumerate() {
+                let passes = workload_plan.passes_of(evidence, test_index, op_index);
+                curves.push(Curve::new(*test, *op, self.options.steps, passes));
+            }
+        }
+        curves.retain(|curve| !curve.passes.is_empty());
+        curves
+    }
+
+    fn rated(&self, curve: &Curve) -> Option<f64> {
+        let metric = match (curve.test.pattern, curve.op) {
+            (Pattern::Sequential, Op::Read) => self.options.advertised_read_bytes_per_s,
+            (Pattern::Sequential, Op::Write) => self.options.advertised_write_bytes_per_s,
+            _ => None,
+        };
+        metric.map(|bytes_per_s| bytes_per_s as f64)
+    }
+}
+
+fn check_tests(options: &DataOptions) -> Result<(), String> {
+    let DataOptions { ops, tests, .. } = options;
+    let twice = |pattern| tests.iter().filter(|test| test.pattern == pattern).count() > 1;
+    let is_twice = ops.len() > 2 || (ops.len() == 2 && ops[0] == ops[1]);
+    if ops.is_empty() || is_twice || ops.iter().any(|op| !matches!(op, Op::Read | Op::Write)) {
+        return Err(wording::read_or_write_once());
+    }
+    if tests.is_empty() || twice(Pattern::Sequential) || twice(Pattern::Random) {
+        return Err(patterns_once());
+    }
+    for Test { block, depth, .. } in tests {
+        if !(BLOCK_MIN..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
+            return Err(not_a_power_of_two("block", exact_size(*block), BLOCK_MIN, "64MiB"));
+        }
+        if !(1..=1024).contains(depth) {
+            return Err(out_of_range("depth", depth, 1, 1024));
+        }
+    }
+    Ok(())
+}
+
+impl Procedure for Data {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        if !self.measures() {
+            return Layout { files: 1, file_bytes: PART_MIN };
+        }
+        Layout { files: self.options.steps, file_bytes: WorkloadPlan::new(&self.options).part() }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        if !self.measures() {
+            return Ok(Step::Done);
+        }
+        if !evidence.geometry.writable {
+            return Err(wording::writes_what_it_reads());
+        }
+        let workload_plan = WorkloadPlan::new(&self.options);
+        let needed = workload_plan.part() * u64::from(self.options.steps);
+        if needed > evidence.geometry.capacity {
+            return Err(span_too_large(Size(needed), Size(evidence.geometry.capacity)));
+        }
+        Ok(workload_plan.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Done, Step::Run))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let curves = self.curves(evidence);
+        let files = self.options.files.as_ref();
+        let mut conclusions: Vec<(&Curve, Conclusion)> =
+            curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
+        // What matters first, then what is open.
+        conclusions.sort_by_key(|(_, of)| (!of.is_significant(), !of.is_open()));
+        let expected: Vec<ExpectedSpeed> = files
+            .into_iter()
+            .flat_map(|files| curves.iter().filter_map(|curve| ExpectedSpeed::from_curve(curve, files)))
+            .collect();
+        let compressor = compressor(&evidence.identity);
+        let mut findings = Findings::default();
+        let of_curve = |(curve, of): &(&Curve, Conclusion)| of.answer(curve, compressor, &evidence.plan);
+        findings.answers.extend(conclusions.iter().map(of_curve));
+        findings.answers.extend(files.map(FileScan::answer));
+        for (curve, _) in conclusions.iter().filter(|(_, of)| of.is_significant()) {
+            let expected = expected.iter().find(|expected| expected.matches(curve));
+            findings.answers.extend(expected.map(|expected| expected.answer(self.rated(curve))));
+        }
+        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(self.ended_early(evidence));
+        findings.summary = summary(&findings.answers, &conclusions, files, &expected);
+        self.add_overview(&mut findings, &curves, &expected);
+        self.add_tables(&mut findings, &curves, &expected);
+        findings
+    }
+}
+
+/// What the first answer says, and where the data matters, what that means for the files.
+fn summary(
+    answers: &[Answer],
+    conclusions: &[(&Curve, Conclusion)],
+    files: Option<&FileScan>,
+    expected: &[ExpectedSpeed],
+) -> String {
+    let Some(first) = answers.first() else { return String::new() };
+    let share = files.and_then(FileScan::compresses_to).map(|share| Share(share.value));
+    let Some((curve, conclusion)) = conclusions.first() else {
+        let of_scan = share.filter(|_| first.id == "files").map(wording::summary_of_scan);
+        return of_scan.unwrap_or_else(|| answer_as_summary(first));
+    };
+    if conclusion.is_significant() {
+        let difference = wording::summary_of_difference(first, curve.ends());
+        let expected = expected.iter().find(|expected| expected.matches(curve));
+        return match share.zip(expected) {
+            Some((share, expected)) => {
+                let of_files = wording::summary_of_files(share, curve.subject(), expected.rate());
+                format!("{difference} {of_files}")
+            }
+            None => difference,
+        };
+    }
+    let within = conclusions.iter().map(|(_, of)| of.indifference()).collect::<Option<Vec<f64>>>();
+    match within {
+        Some(within) => wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max))),
+        None => answer_as_summary(first),
+    }
+}
+
+impl Data {
+    /// Zeros against random data, and below the summary whatever else is a problem or open.
+    fn add_overview(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
+        let files = self.options.files.as_ref();
+        let overview = &mut findings.overview;
+        if curves.is_empty() {
+            overview.table = files.map(FileScan::table).filter(|table| !table.rows.is_empty());
+        } else {
+            let rows = curves.iter().map(|curve| wording::TableRow {
+                subject: curve.subject(),
+                ends: curve.ends(),
+                expected: expected.iter().find(|of| of.matches(curve)).map(ExpectedSpeed::rate),
+            });
+            overview.table = Some(wording::table(rows, !expected.is_empty()));
+            overview.series = Some("compressibility".into());
+        }
+        let is_remark = |answer: &&Answer| {
+            answer.id == "files" || matches!(answer.standing, Standing::Problem | Standing::Unknown)
+        };
+        let remarks = findings.answers.iter().skip(1).filter(is_remark);
+        overview.answers = remarks.map(|answer| answer.id.clone()).collect();
+    }
+
+    fn add_tables(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
+        let files = self.options.files.as_ref();
+        if self.measures() {
+            let rows = curves.iter().flat_map(Curve::rows).map(row).collect();
+            findings.tables.insert("compressibility".into(), rows);
+        }
+        if !curves.is_empty() {
+            findings.series.insert("compressibility".into(), graph(curves, files));
+        }
+        if self.measures() && files.is_some() {
+            let of = |expected: &ExpectedSpeed| {
+                let curve = curves.iter().find(|curve| expected.matches(curve));
+                row(expected.row(curve.and_then(|curve| self.rated(curve))))
+            };
+            findings.tables.insert("expected".into(), expected.iter().map(of).collect());
+        }
+        if let Some(files) = files {
+            findings.tables.insert("file_types".into(), files.rows().into_iter().map(row).collect());
+            findings.series.extend(files.series().map(|series| ("file_types".to_owned(), series)));
+        }
+        if !curves.is_empty() {
+            let rows = curves.iter().flat_map(Curve::pass_rows).map(row).collect();
+            findings.tables.insert("passes".into(), rows);
+        }
+    }
+
+    fn ended_early(&self, evidence: &Evidence) -> Option<Answer> {
+        let planned = self.measures().then(|| WorkloadPlan::new(&self.options).workloads())?;
+        let done = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
+        (done < planned).then(|| ended_early(done, planned))
+    }
+}
+
+/// Speed by compressibility, with 0% compressible on the left, as AS SSD draws it.
+fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
+    let lines = curves.iter().map(|curve| {
+        let steps = curve.steps.iter().enumerate().rev();
+        let points = steps.filter_map(|(step, of)| Some([100.0 - curve.percent(step), of.bytes_per_s()?]));
+        let steps = curve.steps.iter().enumerate().rev();
+        let band = steps.filter_map(|(step, of)| {
+            let interval = of.interval()?;
+            Some([100.0 - curve.percent(step), interval.low, interval.high])
+        });
+        Line::new(curve.subject().name(), points.collect()).band(band.collect())
+    });
+    let mark = files
+        .and_then(FileScan::compresses_to)
+        .map(|share| Mark { x: 100.0 - 100.0 * share.value, label: wording::FILES_MARK.into() });
+    let x = Axis::new(wording::CURVE_AXIS, "%");
+    Series::new(wording::CURVE_TITLE, Shape::Line, x, speed()).lines(lines).marks(mark)
+}

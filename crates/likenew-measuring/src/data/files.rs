@@ -1,0 +1,322 @@
+//! What a user's files are and how far they compress: kinds, counts and shares, and no name of any of them.
+
+use likenew_core::answer::Answer;
+use likenew_core::findings::{Axis, Line, Series, Shape};
+use likenew_core::overview::OverviewTable;
+use likenew_core::quantity::{self, Size};
+use likenew_stats::interval::mean_interval;
+use likenew_stats::summary::mean;
+use serde::{Deserialize, Serialize};
+
+use super::wording::{self, FileKind};
+use likenew_procedure_support::CONFIDENCE;
+
+/// A scan of folders, as a plan keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileScan {
+    /// Files and folders that could not be read.
+    pub unreadable: u64,
+    /// Folders that were left out because another file system is mounted there.
+    pub other_file_systems: u64,
+    /// Whether time ran out before all was seen.
+    pub out_of_time: bool,
+    /// Each kind of file.
+    #[serde(default)]
+    pub types: Vec<FileType>,
+}
+
+/// One kind of file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileType {
+    /// Such as `pictures`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How many.
+    pub files: u64,
+    /// Their bytes, without holes.
+    pub bytes: u64,
+    /// Bytes of them that were read.
+    pub sampled_bytes: u64,
+    /// Pieces that were read.
+    pub pieces: u64,
+    /// Compressed length over length, 4 KiB at a time; absent where nothing was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compresses_to: Option<Share>,
+    /// The same, as zip would have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zips_to: Option<f64>,
+}
+
+/// A share, `0 ..= 1`, and the interval it can be trusted to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// A kind's part of all bytes that are known to compress to something.
+pub(super) struct Weight {
+    pub(super) weight: f64,
+    pub(super) share: Share,
+}
+
+#[derive(Serialize)]
+pub(super) struct FileTypeRow {
+    #[serde(rename = "type")]
+    kind: String,
+    files: u64,
+    bytes: u64,
+    share_percent: f64,
+    compresses_to_percent: Option<f64>,
+    compresses_to_percent_low: Option<f64>,
+    compresses_to_percent_high: Option<f64>,
+    zips_to_percent: Option<f64>,
+    sampled_bytes: u64,
+}
+
+/// Shares are rounded to 0.0001, as plans are read by people.
+const DIGITS: f64 = 1e4;
+
+impl Share {
+    /// Of pieces of which every byte had the same chance to be in one: Student's interval of their mean, and beyond that
+    /// what so many pieces can miss altogether. Of n pieces without a certain kind of content, up to 3/n of all may have
+    /// it (the rule of three: Hanley and Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249 (1983)
+    /// 1743–1745), and that may compress to nothing or not at all.
+    fn from_pieces(pieces: &[f64]) -> Option<Self> {
+        let value = mean(pieces)?;
+        let missed = (3.0 / pieces.len() as f64).min(1.0);
+        let (mut low, mut high) = (value * (1.0 - missed), value + (1.0 - value) * missed);
+        if let Some(interval) = mean_interval(pieces, CONFIDENCE) {
+            (low, high) = (low.min(interval.low).max(0.0), high.max(interval.high).min(1.0));
+        }
+        let rounded = (value * DIGITS).round() / DIGITS;
+        Some(Self {
+            value: rounded,
+            low: ((low * DIGITS).floor() / DIGITS).min(rounded),
+            high: ((high * DIGITS).ceil() / DIGITS).clamp(rounded, 1.0),
+        })
+    }
+
+    fn is_reliable(&self) -> bool {
+        let Self { value, low, high } = *self;
+        0.0 <= low && low <= value && value <= high && high <= 1.0
+    }
+}
+
+impl FileType {
+    /// From what each piece came to: 4 KiB at a time, and as zip has it.
+    pub fn of_pieces(
+        kind: &str,
+        files: u64,
+        bytes: u64,
+        sampled_bytes: u64,
+        in_units: &[f64],
+        zipped: &[f64],
+    ) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            files,
+            bytes,
+            sampled_bytes,
+            pieces: in_units.len() as u64,
+            compresses_to: Share::from_pieces(in_units),
+            zips_to: mean(zipped).map(|share| (share * DIGITS).round() / DIGITS),
+        }
+    }
+}
+
+impl FileScan {
+    /// Whether it makes sense.
+    pub fn check(&self) -> Result<(), String> {
+        for FileType { kind, compresses_to, zips_to, .. } in &self.types {
+            let sound = compresses_to.is_none_or(|share| share.is_reliable())
+                && zips_to.is_none_or(|share| (0.0..=1.0).contains(&share));
+            if !sound {
+                return Err(wording::unsound_share(kind));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> f64 {
+        self.types.iter().map(|kind| kind.bytes as f64).sum()
+    }
+
+    /// Kinds that were sampled, by their part of the bytes of these.
+    pub(super) fn weights(&self) -> Vec<Weight> {
+        let sampled = || self.types.iter().filter_map(|kind| Some((kind.bytes as f64, kind.compresses_to?)));
+        let bytes: f64 = sampled().map(|(bytes, _)| bytes).sum();
+        sampled()
+            .filter(|(kind_bytes, _)| *kind_bytes > 0.0)
+            .map(|(kind_bytes, share)| Weight { weight: kind_bytes / bytes, share })
+            .collect()
+    }
+
+    /// What all of them together compress to. The samples of the kinds are independent, so their half widths add as squares.
+    pub fn compresses_to(&self) -> Option<Share> {
+        let weights = self.weights();
+        if weights.is_empty() {
+            return None;
+        }
+        let sum = |of: &dyn Fn(&Weight) -> f64| weights.iter().map(of).sum::<f64>();
+        let value = sum(&|of| of.weight * of.share.value);
+        let below = sum(&|of| (of.weight * (of.share.value - of.share.low)).powi(2)).sqrt();
+        let above = sum(&|of| (of.weight * (of.share.high - of.share.value)).powi(2)).sqrt();
+        Some(Share { value, low: (value - below).max(0.0), high: (value + above).min(1.0) })
+    }
+
+    fn zips_to(&self) -> Option<f64> {
+        let known = || self.types.iter().filter_map(|kind| Some((kind.bytes as f64, kind.zips_to?)));
+        let bytes: f64 = known().map(|(bytes, _)| bytes).sum();
+        (bytes > 0.0).then(|| known().map(|(kind_bytes, share)| kind_bytes * share).sum::<f64>() / bytes)
+    }
+
+    /// What they compress to.
+    pub(super) fn answer(&self) -> Answer {
+        let Some(all) = self.compresses_to() else { return wording::files_unread() };
+        let share = quantity::Share;
+        let percent = |share: f64| 100.0 * share;
+        let mut answer = wording::files(share(all.value), share(all.low), share(all.high))
+            .estimate(percent(all.value), percent(all.low), percent(all.high), "%")
+            .with_evidence(self.largest());
+        if let Some(zipped) = self.zips_to() {
+            answer = answer.with_evidence(wording::zip_comparison(share(zipped)));
+        }
+        let sum = |of: fn(&FileType) -> u64| self.types.iter().map(of).sum::<u64>();
+        let (sampled, bytes) = (sum(|kind| kind.sampled_bytes), sum(|kind| kind.bytes));
+        let files = sum(|kind| kind.files);
+        answer = answer.with_evidence(wording::files_sampled(Size(sampled), Size(bytes), files));
+        self.with_limits(answer)
+    }
+
+    /// Kinds by their bytes, most first.
+    fn kinds(&self) -> Vec<FileKind<'_>> {
+        let mut kinds: Vec<&FileType> = self.types.iter().filter(|kind| kind.bytes > 0).collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
+        let all = self.bytes();
+        kinds
+            .into_iter()
+            .map(|of| FileKind {
+                name: &of.kind,
+                share: quantity::Share(of.bytes as f64 / all),
+                compresses_to: of.compresses_to.map(|share| quantity::Share(share.value)),
+            })
+            .collect()
+    }
+
+    /// The three kinds with the most bytes.
+    fn largest(&self) -> String {
+        let kinds = self.kinds();
+        wording::largest_kinds(&kinds[..kinds.len().min(3)])
+    }
+
+    fn with_limits(&self, mut answer: Answer) -> Answer {
+        if self.out_of_time {
+            answer = answer.caveat(wording::scan_ran_out_of_time());
+        }
+        if self.unreadable > 0 {
+            answer = answer.caveat(wording::files_unreadable(self.unreadable));
+        }
+        if self.other_file_systems > 0 {
+            answer = answer.caveat(wording::other_file_systems_left_out(self.other_file_systems));
+        }
+        answer
+    }
+
+    /// Each kind with its share of the bytes and what it compresses to.
+    pub(super) fn table(&self) -> OverviewTable {
+        wording::files_table(self.kinds().into_iter())
+    }
+
+    pub(super) fn rows(&self) -> Vec<FileTypeRow> {
+        let (all, percent) = (self.bytes(), |share: f64| 100.0 * share);
+        let of = |kind: &FileType| FileTypeRow {
+            kind: kind.kind.clone(),
+            files: kind.files,
+            bytes: kind.bytes,
+            share_percent: if all > 0.0 { 100.0 * kind.bytes as f64 / all } else { 0.0 },
+            compresses_to_percent: kind.compresses_to.map(|share| percent(share.value)),
+            compresses_to_percent_low: kind.compresses_to.map(|share| percent(share.low)),
+            compresses_to_percent_high: kind.compresses_to.map(|share| percent(share.high)),
+            zips_to_percent: kind.zips_to.map(percent),
+            sampled_bytes: kind.sampled_bytes,
+        };
+        let mut kinds: Vec<&FileType> = self.types.iter().collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
+        kinds.into_iter().map(of).collect()
+    }
+
+    /// Each kind's part of the bytes, and what it compresses to.
+    pub(super) fn series(&self) -> Option<Series> {
+        let rows: Vec<FileTypeRow> = self.rows().into_iter().filter(|row| row.bytes > 0).collect();
+        let points = |of: &dyn Fn(&FileTypeRow) -> Option<f64>| {
+            rows.iter().enumerate().filter_map(|(x, row)| Some([x as f64, of(row)?])).collect()
+        };
+        let lines = [
+            Line::new(wording::FILES_BYTES_LINE, points(&|row| Some(row.share_percent))),
+            Line::new(wording::FILES_COMPRESSED_LINE, points(&|row| row.compresses_to_percent)),
+        ];
+        let (x, y) = (Axis::new(wording::FILES_KIND_AXIS, ""), Axis::new(wording::FILES_SHARE_AXIS, "%"));
+        let series = Series::new(wording::FILES_TITLE, Shape::Bars, x, y);
+        (!rows.is_empty()).then(|| series.categories(rows.iter().map(|row| row.kind.clone())).lines(lines))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::answer::Standing;
+    use proptest::prelude::*;
+
+    fn kind(kind: &str, bytes: u64, pieces: &[f64]) -> FileType {
+        FileType::of_pieces(kind, 1, bytes, pieces.len() as u64 * 65_536, pieces, pieces)
+    }
+
+    #[test]
+    fn few_pieces_that_agree_are_not_certain() {
+        let share = Share::from_pieces(&[1.0; 32]).unwrap();
+        assert_eq!((share.value, share.high), (1.0, 1.0));
+        assert!((share.low - (1.0 - 3.0 / 32.0)).abs() < 1e-3, "{share:?}");
+        assert_eq!(Share::from_pieces(&[0.5]), Some(Share { value: 0.5, low: 0.0, high: 1.0 }));
+        assert_eq!(Share::from_pieces(&[]), None);
+    }
+
+    #[test]
+    fn the_whole_is_weighted_by_bytes_and_what_was_not_sampled_is_left_out() {
+        let types =
+            vec![kind("video", 3000, &[1.0; 1000]), kind("text", 1000, &[0.2; 1000]), kind("x", 500, &[])];
+        let scan = FileScan { types, ..FileScan::default() };
+        let all = scan.compresses_to().unwrap();
+        assert!(
+            (all.value - 0.8).abs() < 1e-9 && all.low < 0.8 && all.high > 0.8 && all.high - all.low < 0.01
+        );
+        assert_eq!(scan.rows()[2].compresses_to_percent, None);
+        assert_eq!(scan.answer().id, "files");
+        assert!((scan.answer().estimate.unwrap().value - 80.0).abs() < 1e-7);
+    }
+
+    #[test]
+    fn nothing_read_is_unknown() {
+        let scan = FileScan { types: vec![kind("x", 500, &[])], ..FileScan::default() };
+        assert_eq!(scan.answer().standing, Standing::Unknown);
+        assert_eq!(FileScan::default().answer().standing, Standing::Unknown);
+        assert_eq!(FileScan::default().series(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_share_is_sound_and_reads_back(pieces in prop::collection::vec(0.0..=1.0f64, 1..50)) {
+            let scan = FileScan { types: vec![kind("x", 1, &pieces)], ..FileScan::default() };
+            prop_assert_eq!(scan.check(), Ok(()));
+            let text = toml::to_string(&scan).unwrap();
+            prop_assert_eq!(toml::from_str::<FileScan>(&text).unwrap(), scan);
+        }
+    }
+}

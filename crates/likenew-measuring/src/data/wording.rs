@@ -1,0 +1,420 @@
+//! The sentences of data.
+
+use likenew_core::answer::Answer;
+use likenew_core::io::Op;
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
+use likenew_stats::interval::Interval;
+
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::wording::{capitalize, count, list, rerun};
+
+use super::Test;
+
+/// What a table shows where nothing is known.
+const MISSING: &str = "–";
+
+pub(super) const CURVE_TITLE: &str = "Speed by how compressible the data is";
+pub(super) const CURVE_AXIS: &str = "compressible";
+pub(super) const FILES_MARK: &str = "your files";
+pub(super) const FILES_TITLE: &str = "Your files by kind, and what they compress to";
+pub(super) const FILES_KIND_AXIS: &str = "kind of file";
+pub(super) const FILES_SHARE_AXIS: &str = "share";
+pub(super) const FILES_BYTES_LINE: &str = "share of all bytes";
+pub(super) const FILES_COMPRESSED_LINE: &str = "compresses to";
+
+pub(super) fn nothing_to_do(steps_max: u32) -> String {
+    format!("steps = 0 measures nothing, and no files were read; use 2 to {steps_max}, or add --files")
+}
+
+pub(super) fn read_or_write_once() -> String {
+    "op: name read, write or both, once each".into()
+}
+
+pub(super) fn span_too_small(span: Size, steps: u32, needed: Size) -> String {
+    format!("span = {span} is too small for {steps} steps; use at least {needed}")
+}
+
+pub(super) fn writes_what_it_reads() -> String {
+    "this target is read-only, and data writes what it reads; test a folder instead".into()
+}
+
+pub(super) fn unsound_share(kind: &str) -> String {
+    format!("files: what \"{kind}\" compresses to is not a share from 0 to 1 with low ≤ value ≤ high")
+}
+
+/// One operation of one test: `sequential write`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Subject {
+    pub(super) test: Test,
+    pub(super) op: Op,
+}
+
+impl Subject {
+    pub(super) fn name(self) -> String {
+        format!("{} {}", self.test.pattern, self.op)
+    }
+
+    fn id(self) -> String {
+        format!("{}_{}", self.test.pattern, self.op)
+    }
+
+    fn question(self) -> String {
+        capitalize(&self.name())
+    }
+}
+
+/// A mean of passes; without an interval where there was one pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Speed {
+    pub(super) bytes_per_s: f64,
+    pub(super) interval: Option<Interval>,
+}
+
+impl Speed {
+    fn text(self) -> String {
+        let rate = Rate(self.bytes_per_s);
+        match self.interval {
+            Some(Interval { low, high }) => with_range(rate, Rate(low), Rate(high)),
+            None => rate.to_string(),
+        }
+    }
+}
+
+/// Zeros and random data, as far as each was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Ends {
+    pub(super) zeros: Option<Speed>,
+    pub(super) random: Option<Speed>,
+}
+
+impl Ends {
+    fn text(self) -> String {
+        let text = |speed: Option<Speed>| speed.map_or_else(|| "not measured".to_owned(), Speed::text);
+        format!("zeros {}, random data {}", text(self.zeros), text(self.random))
+    }
+}
+
+/// `Zeros 500 MB/s (490–510), random data 100 MB/s (99–101), in blocks of 1 MiB at QD8.`
+pub(super) fn ends(subject: Subject, ends: Ends) -> String {
+    let Test { block, depth, .. } = subject.test;
+    format!("{}, in blocks of {} at QD{depth}.", capitalize(&ends.text()), Size(block))
+}
+
+/// Whose doing a difference is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Compressor<'a> {
+    Drive,
+    /// A file system that can compress lies above the drive.
+    FileSystemOrDrive(&'a str),
+}
+
+/// `ratio`: zeros over random data.
+pub(super) fn compresses(subject: Subject, ratio: Factor, compressor: Compressor<'_>) -> Answer {
+    let compressor = match compressor {
+        Compressor::Drive => "the drive",
+        Compressor::FileSystemOrDrive(_) => "the file system or the drive",
+    };
+    let answer = format!("zeros are {ratio} as fast as random data, so {compressor} compresses");
+    Answer::info(subject.id(), subject.question(), answer)
+}
+
+pub(super) fn only_zeros(subject: Subject, ratio: Factor) -> Answer {
+    let answer = format!("zeros are {ratio} as fast as any other data; nothing else gains");
+    Answer::info(subject.id(), subject.question(), answer)
+}
+
+/// `step`: what the most compressible data other than zeros compresses to.
+pub(super) fn slightly_compressible_gains_nothing(step: Share) -> String {
+    format!("Data that compresses to {step} is as slow as random data.")
+}
+
+pub(super) fn zeros_faster(subject: Subject, ratio: Factor) -> Answer {
+    let answer = format!("zeros are {ratio} as fast as random data; whether other data gains is not known");
+    Answer::info(subject.id(), subject.question(), answer)
+}
+
+pub(super) fn zeros_slower(subject: Subject, ratio: Factor) -> Answer {
+    let answer = format!("zeros are only {ratio} as fast as random data");
+    Answer::info(subject.id(), subject.question(), answer)
+}
+
+/// `within`: how far from equal speeds may be at most.
+pub(super) fn indifferent(subject: Subject, within: Share) -> Answer {
+    let answer = format!("any data is equally fast, within {within}");
+    Answer::info(subject.id(), subject.question(), answer)
+}
+
+pub(super) fn ratio_unclear(subject: Subject, low: Factor, high: Factor) -> Answer {
+    let answer = format!("zeros are {} as fast as random data, too uncertain to call", range(low, high));
+    Answer::unknown(subject.id(), subject.question(), answer)
+}
+
+pub(super) fn passes_scatter(subject: Subject) -> Answer {
+    let answer = "passes vary too much to compare zeros with random data";
+    Answer::unknown(subject.id(), subject.question(), answer)
+}
+
+pub(super) fn one_pass(subject: Subject, ends: Ends) -> Answer {
+    let answer = format!("{} in the only pass", ends.text());
+    Answer::unknown(subject.id(), subject.question(), answer)
+}
+
+pub(super) fn measured_once() -> &'static str {
+    "It was measured once, so how much results vary is unknown."
+}
+
+pub(super) fn file_system_compresses(file_system: &str) -> String {
+    format!(
+        "{file_system} can compress by itself. In a folder without its compression, only the drive's part remains."
+    )
+}
+
+pub(super) fn random_data_costs_time() -> &'static str {
+    "Above 1 GB/s, generating random data takes part of a write's time. Reads do not have that difference."
+}
+
+/// Adds the command that narrows an interval.
+pub(super) fn with_more_passes(answer: Answer, plan: &Plan, passes: u32) -> Answer {
+    let options = format!("--passes {passes}");
+    answer.action(rerun("more_passes", "Measure how much results vary", plan, &options))
+}
+
+/// Adds the command that gives each test more time, too.
+pub(super) fn with_longer_passes(answer: Answer, plan: &Plan) -> Answer {
+    answer.action(rerun(
+        "longer_passes",
+        "Measure longer to even out the passes",
+        plan,
+        "--passes 10 --time 5s",
+    ))
+}
+
+/// Adds the command that tells compression from zeros alone.
+pub(super) fn with_more_steps(answer: Answer, plan: &Plan) -> Answer {
+    answer.action(rerun(
+        "more_steps",
+        "Measure data between zeros and random data",
+        plan,
+        "--steps 11 --passes 10",
+    ))
+}
+
+/// What all files together compress to.
+pub(super) fn files(share: Share, low: Share, high: Share) -> Answer {
+    let answer = format!("compress to {} of their size", with_range(share, low, high));
+    Answer::info("files", "Your files", answer)
+}
+
+pub(super) fn files_unread() -> Answer {
+    Answer::unknown("files", "Your files", "none of their contents could be read")
+        .caveat("Give a folder with files that you may read.")
+}
+
+/// A kind of files, with its share of all bytes and what it compresses to.
+pub(super) struct FileKind<'a> {
+    pub(super) name: &'a str,
+    pub(super) share: Share,
+    pub(super) compresses_to: Option<Share>,
+}
+
+/// The kinds that hold most bytes.
+pub(super) fn largest_kinds(kinds: &[FileKind<'_>]) -> String {
+    let text = |kind: &FileKind<'_>| match kind.compresses_to {
+        Some(to) => format!("{} ({} of the bytes, to {to})", kind.name, kind.share),
+        None => format!("{} ({} of the bytes, not read)", kind.name, kind.share),
+    };
+    let kinds: Vec<String> = kinds.iter().map(text).collect();
+    format!("Most bytes are {}.", list(&kinds))
+}
+
+pub(super) fn zip_comparison(zipped: Share) -> String {
+    format!(
+        "That is for 4 KiB at a time, as a drive compresses; zip, which sees more at once, reaches {zipped}."
+    )
+}
+
+pub(super) fn files_sampled(sampled: Size, all: Size, files: u64) -> String {
+    format!("{sampled} of {all} in {} were read.", count(files, "file"))
+}
+
+pub(super) fn scan_ran_out_of_time() -> &'static str {
+    "Time ran out before all files were seen; a longer --scan-time sees more."
+}
+
+pub(super) fn files_unreadable(number: u64) -> String {
+    match number {
+        1 => "One file or folder could not be read.".into(),
+        _ => format!("{} files or folders could not be read.", Number(number as f64)),
+    }
+}
+
+pub(super) fn other_file_systems_left_out(folders: u64) -> String {
+    let folders = count(folders, "folder");
+    format!("Left out: {folders} on other file systems; --cross-file-systems includes them.")
+}
+
+/// What files get of one operation; `of_zeros` is its share of the speed of zeros.
+pub(super) fn expected(pattern: Pattern, op: Op, rate: Rate, of_zeros: Share) -> Answer {
+    let answer = format!("about {rate}, {of_zeros} of the speed of zeros");
+    let question = format!("Your files, {pattern} {op}");
+    Answer::info(format!("expected_{pattern}_{op}"), question, answer)
+}
+
+pub(super) fn zeros_speed(rate: Rate) -> String {
+    format!("Zeros, with which rated speeds are often measured, reach {rate}.")
+}
+
+pub(super) fn of_rated(rated: Rate, share: Share) -> String {
+    format!("Rated are {rated}; this is {share} of that.")
+}
+
+/// The summary of a test in which it matters.
+pub(super) fn summary_of_difference(answer: &Answer, ends: Ends) -> String {
+    match (ends.zeros, ends.random) {
+        (Some(zeros), Some(random)) => format!(
+            "{}: {} ({} against {}).",
+            answer.question,
+            answer.answer,
+            Rate(zeros.bytes_per_s),
+            Rate(random.bytes_per_s)
+        ),
+        _ => format!("{}: {}.", answer.question, answer.answer),
+    }
+}
+
+/// The summary of tests that all differ by `within` at most.
+pub(super) fn summary_of_indifference(within: Share) -> String {
+    format!("Compressibility does not change the speed: any data is equally fast, within {within}.")
+}
+
+/// What the summary adds about files, where it matters what they are.
+pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) -> String {
+    let name = subject.name();
+    format!("Your files compress to {share} of their size: their {name}s run at about {rate}.")
+}
+
+/// The summary where only files were read.
+pub(super) fn summary_of_scan(share: Share) -> String {
+    format!("Your files compress to {share} of their size.")
+}
+
+/// A row of the first screen.
+pub(super) struct TableRow {
+    pub(super) subject: Subject,
+    pub(super) ends: Ends,
+    /// What files get; none where no files were read.
+    pub(super) expected: Option<Rate>,
+}
+
+/// The column of files is left out where none were read.
+pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> OverviewTable {
+    let mut headings = vec!["test", "zeros", "random data"];
+    headings.extend(has_files.then_some("your files"));
+    headings.push("random / zeros");
+    let mut table = OverviewTable::new(headings);
+    for TableRow { subject, ends, expected } in rows {
+        let text = |speed: Option<Speed>| speed.map_or_else(|| MISSING.to_owned(), Speed::text);
+        let mut cells = vec![subject.question(), text(ends.zeros), text(ends.random)];
+        if has_files {
+            cells.push(expected.map_or_else(|| MISSING.to_owned(), |rate| rate.to_string()));
+        }
+        let ratio = match (ends.zeros, ends.random) {
+            (Some(zeros), Some(random)) => Some(random.bytes_per_s / zeros.bytes_per_s),
+            _ => None,
+        };
+        cells.push(ratio.map_or_else(|| MISSING.to_owned(), |ratio| Share(ratio).to_string()));
+        table.push_with_share(cells, ratio.map(|ratio| ratio.min(1.0)));
+    }
+    table
+}
+
+/// The first screen where only files were read.
+pub(super) fn files_table<'a>(kinds: impl Iterator<Item = FileKind<'a>>) -> OverviewTable {
+    let mut table = OverviewTable::new(["kind of file", "share of all bytes", "compresses to"]);
+    for FileKind { name, share, compresses_to } in kinds {
+        let to = compresses_to.map_or_else(|| MISSING.to_owned(), |to| to.to_string());
+        table.push_with_share([name.to_owned(), share.to_string(), to], compresses_to.map(|to| to.0));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_procedure_support::wording::answer_as_summary;
+
+    use super::*;
+
+    const WRITE: Subject =
+        Subject { test: Test { pattern: Pattern::Sequential, block: 1 << 20, depth: 8 }, op: Op::Write };
+
+    fn speed(mb_per_s: f64) -> Option<Speed> {
+        let interval = Interval { low: (mb_per_s - 10.0) * 1e6, high: (mb_per_s + 10.0) * 1e6 };
+        Some(Speed { bytes_per_s: mb_per_s * 1e6, interval: Some(interval) })
+    }
+
+    fn ends_of(zeros: f64, random: f64) -> Ends {
+        Ends { zeros: speed(zeros), random: speed(random) }
+    }
+
+    #[test]
+    fn summaries_name_the_difference_and_what_files_get() {
+        let answer = compresses(WRITE, Factor(5.0), Compressor::Drive);
+        assert_eq!(
+            summary_of_difference(&answer, ends_of(500.0, 100.0)),
+            "Sequential write: zeros are 5.00× as fast as random data, so the drive compresses \
+             (500 MB/s against 100 MB/s)."
+        );
+        assert_eq!(
+            summary_of_files(Share(0.8), WRITE, Rate(119e6)),
+            "Your files compress to 80% of their size: their sequential writes run at about 119 MB/s."
+        );
+        assert_eq!(
+            summary_of_indifference(Share(0.012)),
+            "Compressibility does not change the speed: any data is equally fast, within 1.2%."
+        );
+    }
+
+    #[test]
+    fn answers_can_be_read_with_their_questions() {
+        let text = |answer: Answer| answer_as_summary(&answer);
+        assert_eq!(
+            text(ratio_unclear(WRITE, Factor(0.8), Factor(1.2))),
+            "Sequential write: zeros are 0.800–1.20× as fast as random data, too uncertain to call."
+        );
+        assert_eq!(
+            text(one_pass(WRITE, ends_of(500.0, 100.0))),
+            "Sequential write: zeros 500 MB/s (490–510), random data 100 MB/s (90.0–110) in the only pass."
+        );
+        assert_eq!(
+            text(files(Share(0.8), Share(0.79), Share(0.81))),
+            "Your files: compress to 80% (79–81) of their size."
+        );
+        assert_eq!(
+            text(expected(Pattern::Sequential, Op::Write, Rate(119e6), Share(0.238))),
+            "Your files, sequential write: about 119 MB/s, 24% of the speed of zeros."
+        );
+        assert_eq!(
+            ends(WRITE, ends_of(500.0, 100.0)),
+            "Zeros 500 MB/s (490–510), random data 100 MB/s (90.0–110), in blocks of 1 MiB at QD8."
+        );
+        let kinds = [
+            FileKind { name: "video", share: Share(0.75), compresses_to: Some(Share(1.0)) },
+            FileKind { name: "text", share: Share(0.25), compresses_to: None },
+        ];
+        assert_eq!(
+            largest_kinds(&kinds),
+            "Most bytes are video (75% of the bytes, to 100%) and text (25% of the bytes, not read)."
+        );
+    }
+
+    #[test]
+    fn a_row_ends_with_the_share_that_random_data_gets() {
+        let row = TableRow { subject: WRITE, ends: ends_of(500.0, 100.0), expected: Some(Rate(119e6)) };
+        let table = table([row].into_iter(), true);
+        let cells = ["Sequential write", "500 MB/s (490–510)", "100 MB/s (90.0–110)", "119 MB/s", "20%"];
+        assert_eq!(table.rows[0].cells, cells);
+        assert_eq!(table.rows[0].share, Some(0.2));
+    }
+}

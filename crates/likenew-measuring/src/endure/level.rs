@@ -1,0 +1,119 @@
+//! What is left of a test's best speed at the end of a run, and since when it is steady.
+
+use likenew_core::quantity::{Rate, Share};
+use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::steady_state::ROUNDS;
+use serde::Serialize;
+
+use super::steadiness::Steadiness;
+use super::test_series::{KneeRow, TestSeries};
+use super::wording::{self, LevelCells};
+use likenew_procedure_support::CONFIDENCE;
+
+/// A test with everything that follows from its course.
+pub(super) struct Level<'a> {
+    pub(super) test_series: &'a TestSeries<'a>,
+    pub(super) knees: Vec<KneeRow>,
+    pub(super) steadiness: Steadiness,
+    /// Rounds that the steadiness was judged by.
+    pub(super) rounds: usize,
+    /// Mean of the last five rounds and its interval, if they are steady.
+    pub(super) steady: Option<(f64, Option<Interval>)>,
+    /// Bytes written when the steady part began.
+    pub(super) steady_from: Option<u64>,
+    pub(super) peak: f64,
+    pub(super) last: f64,
+}
+
+#[derive(Serialize)]
+pub(super) struct LevelRow {
+    test: String,
+    op: String,
+    data: String,
+    peak_bytes_per_s: f64,
+    steady_bytes_per_s: Option<f64>,
+    steady_bytes_per_s_low: Option<f64>,
+    steady_bytes_per_s_high: Option<f64>,
+    share_of_peak_percent: Option<f64>,
+    is_steady: bool,
+    steady_from_bytes: Option<u64>,
+    last_bytes_per_s: f64,
+    range_percent: Option<f64>,
+    slope_percent: Option<f64>,
+}
+
+/// Speeds by which steadiness is judged.
+pub(super) struct Rounds {
+    /// Bytes a second of each round.
+    pub(super) speeds: Vec<f64>,
+    /// Bytes that the run had written when each of them began.
+    pub(super) started_at: Vec<u64>,
+    /// Speed at the end of the run, whether it is steady or not, in bytes a second.
+    pub(super) last: f64,
+}
+
+impl<'a> Level<'a> {
+    pub(super) fn new(test_series: &'a TestSeries<'a>, rounds: &Rounds) -> Self {
+        let speeds = &rounds.speeds;
+        let steadiness = Steadiness::from_rounds(speeds);
+        let window = steadiness.window.filter(|_| steadiness.is_steady());
+        let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE);
+        Self {
+            knees: test_series.knees(),
+            steady: window.map(|window| (window.mean, interval())),
+            steady_from: steadiness.from.map(|round| rounds.started_at[round]),
+            steadiness,
+            rounds: speeds.len(),
+            peak: test_series.peak(),
+            last: rounds.last,
+            test_series,
+        }
+    }
+
+    pub(super) fn row(&self) -> LevelRow {
+        let interval = self.steady.and_then(|(_, interval)| interval);
+        LevelRow {
+            test: self.test_series.test.clone(),
+            op: self.test_series.op.to_string(),
+            data: self.test_series.data.to_string(),
+            peak_bytes_per_s: self.peak,
+            steady_bytes_per_s: self.steady.map(|(mean, _)| mean),
+            steady_bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
+            steady_bytes_per_s_high: interval.map(|interval| interval.high),
+            share_of_peak_percent: self.share().map(|share| share * 100.0),
+            is_steady: self.steadiness.is_steady(),
+            steady_from_bytes: self.steady_from,
+            last_bytes_per_s: self.last,
+            range_percent: self.steadiness.window.map(|window| window.range_share * 100.0),
+            slope_percent: self.steadiness.window.map(|window| window.slope_share * 100.0),
+        }
+    }
+
+    /// What is left of the peak in the steady state.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.steady.filter(|_| self.peak > 0.0).map(|(mean, _)| mean / self.peak)
+    }
+
+    /// Its steady speed, or what it came to in the end.
+    pub(super) fn sentence(&self) -> String {
+        let (test, peak) = (&self.test_series.test, Rate(self.peak));
+        match (self.steady, self.share()) {
+            (Some((mean, _)), Some(share)) => {
+                wording::test_is_steady(test, Rate(mean), peak, Share(share.min(1.0)))
+            }
+            _ => wording::test_is_not_steady(test, Rate(self.last), peak),
+        }
+    }
+
+    /// As a row of the first screen.
+    pub(super) fn cells(&self) -> LevelCells<'_> {
+        LevelCells {
+            test: &self.test_series.test,
+            op: self.test_series.op,
+            peak: self.peak,
+            steady: self.steady.map(|(mean, _)| mean),
+            last: self.last,
+            knees: self.knees.len(),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The loop: make a file, run the tests on it, delete it, and let the next file take the addresses after it.
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::Findings;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::procedure::{Evidence, Layout, Step};
+use likenew_core::quantity::Size;
+use likenew_core::region::Region;
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::steady_state::ROUNDS;
+use serde::{Deserialize, Serialize};
+
+use likenew_procedure_support::profile::{Profile, Test};
+use likenew_procedure_support::wording::{no_operation, not_a_multiple, out_of_range};
+
+use super::wording;
+
+/// The settings of a loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoopOptions {
+    /// Which tests.
+    pub profile: Profile,
+    /// Which operations, in order.
+    pub ops: Vec<Mix>,
+    /// Bytes of a loop's file.
+    #[serde(with = "size_text")]
+    pub span: u64,
+    /// Bytes of address space that the files go round. None: the whole of a simulated drive; in a folder, one file.
+    #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
+    pub area: Option<u64>,
+    /// The run ends with the loop that has written so many bytes in all. None: see [`LoopOptions::default_fills`].
+    #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The same in times the area.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fills: Option<f64>,
+    /// What is written.
+    pub data: DataClass,
+    /// Whether a file is deleted after its tests, so that the drive is told.
+    pub trim: bool,
+    /// A test ends after this time, or once it has moved its amount.
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+}
+
+impl Default for LoopOptions {
+    /// As Puget Systems looped CrystalDiskMark.
+    fn default() -> Self {
+        Self {
+            profile: Profile::Of2009,
+            ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
+            span: 1000 << 20,
+            area: None,
+            bytes: None,
+            fills: None,
+            data: DataClass::Random,
+            trim: false,
+            time: Nanos::from_secs(60),
+        }
+    }
+}
+
+/// A file is a multiple of this: the largest block times the deepest queue of any profile.
+pub const SPAN_MIN: u64 = 8 << 20;
+/// An I/O, and so a piece of a deletion, is at most this long.
+const PIECE_MAX: u64 = 1 << 30;
+const MAKE_BLOCK: u32 = 1 << 20;
+const MAKE_DEPTH: u32 = 8;
+/// Blocks from this size on count as large.
+const LARGE: u32 = 64 << 10;
+const FILLS_MAX: f64 = 10_000.0;
+
+impl LoopOptions {
+    /// Times the area that are written where nothing is said: until the files have gone round the area once, so that
+    /// nothing is left that was never written, and then as long as a steady state takes to be seen. 15 with profile 2009.
+    pub fn default_fills(&self) -> f64 {
+        (self.written_per_mille() as f64 / 1000.0).ceil() + ROUNDS as f64 + 1.0
+    }
+
+    /// What a loop writes, in thousandths of its file, the making of it included.
+    fn written_per_mille(&self) -> u64 {
+        let of = |op: &Mix| self.profile.tests().iter().map(|test| per_mille(test, *op)).sum::<u64>();
+        1000 + self.ops.iter().filter(|op| op.writes()).map(of).sum::<u64>()
+    }
+}
+
+/// How much a test moves, in thousandths of the file: chosen so that a loop of profile 2009 writes 9.2 GB with a file of
+/// 1000 MiB, as Puget Systems counted for CrystalDiskMark with five passes of each test.
+fn per_mille(test: &Test, op: Mix) -> u64 {
+    match (test.random, test.block >= LARGE, op.writes()) {
+        (false, _, true) => 5000,
+        (true, true, true) => 2000,
+        (true, false, true) => 387,
+        (false, _, false) => 1000,
+        (true, true, false) => 500,
+        (true, false, false) => 100,
+    }
+}
+
+/// One workload of a loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Part {
+    /// Writes the file once in sequence.
+    File,
+    /// A test of the profile.
+    Test(Test, Mix),
+    /// Deletes the file.
+    Delete,
+}
+
+/// The procedure of a loop.
+pub(super) struct LoopTest {
+    pub(super) options: LoopOptions,
+}
+
+impl LoopTest {
+    pub(super) fn new(options: LoopOptions) -> Result<Self, String> {
+        let LoopOptions { span, area, bytes, fills, time, .. } = options;
+        if span < SPAN_MIN || !span.is_multiple_of(SPAN_MIN) {
+            return Err(not_a_multiple("span", exact_size(span), "8MiB"));
+        }
+        if let Some(area) = area.filter(|area| *area < span) {
+            return Err(wording::area_below_span(Size(area), Size(span)));
+        }
+        if bytes.is_some() && fills.is_some() {
+            return Err(wording::bytes_and_fills());
+        }
+        if bytes == Some(0) || fills.is_some_and(|fills| !(fills > 0.0 && fills <= FILLS_MAX)) {
+            return Err(wording::wrong_bytes_or_fills(FILLS_MAX));
+        }
+        if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&time) {
+            return Err(out_of_range("time", time, "1ms", "24h"));
+        }
+        if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
+            return Err(no_operation());
+        }
+        Ok(Self { options })
+    }
+
+    /// Bytes that the files go round, in whole files.
+    pub(super) fn area(&self, geometry: &Geometry) -> u64 {
+        let area = self.options.area.unwrap_or(geometry.capacity);
+        area - area % self.options.span
+    }
+
+    /// How many files lie side by side in the area; at least one.
+    pub(super) fn places(&self, geometry: &Geometry) -> u64 {
+        (self.area(geometry) / self.options.span).max(1)
+    }
+
+    /// The run ends with the loop that reaches so many bytes.
+    fn bytes(&self, geometry: &Geometry) -> u64 {
+        let fills = self.options.fills.unwrap_or_else(|| self.options.default_fills());
+        self.options.bytes.unwrap_or((fills * self.area(geometry) as f64) as u64)
+    }
+
+    /// The options of the same run, with as much written as decides what this one left open.
+    pub(super) fn options_to_decide(&self) -> String {
+        let LoopOptions { profile, ops, span, area, bytes, fills, data, trim, time } = &self.options;
+        let usual = self.options.default_fills();
+        // A run of the usual length that has decided nothing goes on twice as long.
+        let was_short = bytes.is_some() || fills.is_some_and(|fills| fills < usual);
+        let fills = if was_short { usual } else { 2.0 * fills.unwrap_or(usual) };
+        let ops: Vec<String> = ops.iter().map(Mix::to_string).collect();
+        let named = Profile::ALL.iter().find(|(_, one)| one == profile).expect("all profiles have a name");
+        let mut text = format!("--profile {} --op {} --span {}", named.0, ops.join(","), exact_size(*span));
+        if let Some(area) = area {
+            text += &format!(" --area {}", exact_size(*area));
+        }
+        let trim = if *trim { "on" } else { "off" };
+        text += &format!(" --data {data} --trim {trim} --time {} --fills {fills}", exact_duration(*time));
+        text
+    }
+
+    /// What a loop runs, in order.
+    pub(super) fn parts(&self, geometry: &Geometry) -> Vec<Part> {
+        let tests = self.options.profile.tests();
+        let tests = self.options.ops.iter().flat_map(|op| tests.iter().map(|test| Part::Test(*test, *op)));
+        let delete = (self.options.trim && geometry.trims).then_some(Part::Delete);
+        std::iter::once(Part::File).chain(tests).chain(delete).collect()
+    }
+
+    fn workload(&self, turn: u64, part: Part, geometry: &Geometry) -> Workload {
+        let start = turn % self.places(geometry) * self.options.span;
+        let file = start..start + self.options.span;
+        let number = turn + 1;
+        match part {
+            Part::File => {
+                let stream = self.stream(Mix::Only(Op::Write), MAKE_BLOCK, forward(&file), MAKE_DEPTH);
+                Workload::new(format!("loop {number} file"), Until::bytes(self.options.span), vec![stream])
+            }
+            Part::Test(test, op) => self.test(number, &test, op, &file),
+            Part::Delete => {
+                let stream = self.stream(Mix::Only(Op::Trim), self.piece(), forward(&file), 1);
+                Workload::new(format!("loop {number} delete"), Until::bytes(self.options.span), vec![stream])
+            }
+        }
+    }
+
+    fn test(&self, number: u64, test: &Test, op: Mix, file: &Range<u64>) -> Workload {
+        let place =
+            if test.random { AccessPattern::Random(Region::bytes(file.clone())) } else { forward(file) };
+        let bytes = (self.options.span / 1000 * per_mille(test, op)).next_multiple_of(u64::from(test.block));
+        let until = Until { elapsed: Some(self.options.time), bytes: Some(bytes), ops: None };
+        let stream = self.stream(op, test.block, place, test.depth);
+        let workload = Workload::new(format!("loop {number} {test} {op}"), until, vec![stream]);
+        Workload { lanes: test.threads, ..workload }
+    }
+
+    fn stream(&self, op: Mix, block: u32, place: AccessPattern, depth: u32) -> Stream {
+        Stream::closed(op, block, place, depth, self.options.data)
+    }
+
+    /// The longest piece in which a file can be deleted: all of it, if an I/O can be so long.
+    fn piece(&self) -> u32 {
+        let units = self.options.span / SPAN_MIN;
+        let most = PIECE_MAX / SPAN_MIN;
+        let fitting = (1..=most).rev().find(|count| units.is_multiple_of(*count));
+        (fitting.expect("one unit fits") * SPAN_MIN) as u32
+    }
+}
+
+fn forward(range: &Range<u64>) -> AccessPattern {
+    AccessPattern::Sequential(Region::bytes(range.clone()))
+}
+
+impl LoopTest {
+    /// How a folder is laid out for it.
+    pub(super) fn layout(&self) -> Layout {
+        let LoopOptions { span, area, .. } = self.options;
+        let files = area.unwrap_or(span) / span;
+        Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: span }
+    }
+
+    /// What to run next.
+    ///
+    /// # Errors
+    /// A sentence, when the plan does not fit the drive.
+    pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let geometry = &evidence.geometry;
+        let (area, there) = (self.area(geometry), geometry.capacity);
+        if area > there || self.options.span > there {
+            return Err(wording::loop_does_not_fit(Size(area.max(self.options.span)), Size(there)));
+        }
+        let parts = self.parts(geometry);
+        let index = evidence.segments.len();
+        let (turn, part) = (index / parts.len(), index % parts.len());
+        // Only whole loops are asked for, so that every test is measured equally often.
+        if part == 0 {
+            let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+            if written >= self.bytes(geometry) {
+                return Ok(Step::Done);
+            }
+        }
+        let workload = self.workload(turn as u64, parts[part], geometry);
+        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(index), ..workload }))
+    }
+
+    /// What the evidence says.
+    pub(super) fn judge(&self, evidence: &Evidence) -> Findings {
+        super::loop_findings::findings(self, evidence)
+    }
+}

@@ -1,0 +1,229 @@
+//! Runs a test of SNIA's specification: prepares the drive, then round after round until a window is steady.
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::findings::Findings;
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::procedure::{Evidence, Layout, Step};
+use likenew_core::quantity::Size;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::target::Geometry;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::steady_state::{ROUNDS, Window};
+
+use super::snia_plan::{AREA_UNIT, PREPARE_FILLS, Phase, Point, SniaOptions, SniaTest, TrackedMetric};
+use super::wording;
+
+/// The procedure of one test.
+pub(super) struct Snia {
+    pub(super) test: SniaTest,
+    pub(super) options: SniaOptions,
+}
+
+/// Why a phase is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Steady,
+    /// All rounds were made.
+    Rounds,
+    /// All bytes were written.
+    Bytes,
+}
+
+/// A phase as far as it has come.
+pub(super) struct Progress<'a> {
+    pub(super) phase: Phase,
+    /// The segments of each whole round.
+    pub(super) rounds: Vec<&'a [Segment]>,
+    /// Segments of the run before the first of them.
+    pub(super) rounds_start: usize,
+    /// Segments of the preparation.
+    preparation: usize,
+    /// Segments of the round under way.
+    round_segments: usize,
+    pub(super) ending: Option<Ending>,
+}
+
+impl Snia {
+    pub(super) fn new(test: SniaTest, options: SniaOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { test, options })
+    }
+
+    /// Bytes that are tested.
+    pub(super) fn area(&self, geometry: &Geometry) -> u64 {
+        let area = self.options.area.unwrap_or(geometry.capacity);
+        area - area % AREA_UNIT
+    }
+
+    /// The phases that have begun, and the one that comes next if they are over.
+    pub(super) fn progress<'a>(&self, segments: &'a [Segment], geometry: &Geometry) -> Vec<Progress<'a>> {
+        let area = self.area(geometry);
+        let (mut start, mut round_segments) = (0, Vec::new());
+        for phase in self.test.phases(&self.options, geometry.block) {
+            let progress = Progress::from_segments(phase, segments, start, area);
+            start = progress.rounds_start + progress.rounds.len() * progress.phase.points.len();
+            let over = progress.ending.is_some();
+            round_segments.push(progress);
+            if !over {
+                break;
+            }
+        }
+        round_segments
+    }
+
+    /// Writes the area once in sequence.
+    fn prepare(&self, turn: usize, block: u32, area: u64) -> Workload {
+        let place = AccessPattern::Sequential(Region::bytes(0..area));
+        let stream =
+            Stream::closed(Mix::Only(Op::Write), block, place, self.options.depth, self.options.data);
+        let name = format!("prepare {}/{PREPARE_FILLS}", turn + 1);
+        let workload = Workload::new(name, Until::bytes(area), vec![stream]);
+        Workload { lanes: self.options.threads, ..workload }
+    }
+
+    fn point(&self, round: usize, point: &Point, area: u64) -> Workload {
+        let Point { test, op } = point;
+        let region = Region::bytes(0..area);
+        let place =
+            if test.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) };
+        let stream = Stream::closed(*op, test.block, place, test.depth, self.options.data);
+        let name = format!("round {} {test} {op}", round + 1);
+        let workload = Workload::new(name, Until::elapsed(self.options.round), vec![stream]);
+        Workload { lanes: test.threads, ..workload }
+    }
+}
+
+impl Snia {
+    /// How a folder is laid out for it.
+    pub(super) fn layout(&self) -> Layout {
+        let area = self.options.area.unwrap_or(1 << 30);
+        Layout { files: 1, file_bytes: area - area % AREA_UNIT }
+    }
+
+    /// What to run next.
+    ///
+    /// # Errors
+    /// A sentence, when the plan does not fit the drive.
+    pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let (area, there) = (self.area(&evidence.geometry), evidence.geometry.capacity);
+        let least = AREA_UNIT * u64::from(self.options.threads);
+        if area > there || area < least {
+            return Err(wording::area_does_not_fit(Size(area), Size(least), Size(there)));
+        }
+        let progress = self.progress(&evidence.segments, &evidence.geometry);
+        let last = progress.last().expect("a test has a phase");
+        if last.ending.is_some() {
+            return Ok(Step::Done);
+        }
+        let workload = match last.phase.prepare.filter(|_| last.preparation < PREPARE_FILLS) {
+            Some(block) => self.prepare(last.preparation, block, area),
+            None => self.point(last.rounds.len(), &last.phase.points[last.round_segments], area),
+        };
+        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
+    }
+
+    /// What the evidence says.
+    pub(super) fn judge(&self, evidence: &Evidence) -> Findings {
+        super::snia_findings::findings(self, evidence)
+    }
+}
+
+impl<'a> Progress<'a> {
+    /// How far a phase has come whose first segment is `segments[start]`; what comes after its end is not looked at.
+    fn from_segments(phase: Phase, segments: &'a [Segment], start: usize, area: u64) -> Self {
+        let preparation = phase.prepare.map_or(0, |_| PREPARE_FILLS.min(segments.len() - start));
+        let rounds_start = start + preparation;
+        let mut progress =
+            Self { phase, rounds: Vec::new(), rounds_start, preparation, round_segments: 0, ending: None };
+        let mut written = 0;
+        let mut samples = vec![Vec::new(); progress.phase.tracked_metrics.len()];
+        for round in segments[rounds_start..].chunks(progress.phase.points.len()) {
+            if round.len() < progress.phase.points.len() {
+                progress.round_segments = round.len();
+                break;
+            }
+            progress.rounds.push(round);
+            written += round.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
+            progress.ending = progress.update(round, written / area, &mut samples);
+            if progress.ending.is_some() {
+                break;
+            }
+        }
+        progress
+    }
+
+    /// Whether the phase is over after this round.
+    fn update(&self, round: &[Segment], fills: u64, samples: &mut [Vec<f64>]) -> Option<Ending> {
+        let count = self.rounds.len();
+        if count.is_multiple_of(self.phase.sample) && round.iter().all(was_measured) {
+            for (values, (point, metric)) in samples.iter_mut().zip(&self.phase.tracked_metrics) {
+                values.extend(metric.value(&round[*point]));
+            }
+            if is_steady(samples) {
+                return Some(Ending::Steady);
+            }
+        }
+        if self.phase.fills_max.is_some_and(|most| fills >= most) {
+            return Some(Ending::Bytes);
+        }
+        (count >= self.phase.rounds_max).then_some(Ending::Rounds)
+    }
+
+    /// The values of what is tracked, of each round that counts.
+    pub(super) fn samples(&self, index: usize) -> Vec<f64> {
+        let (point, metric) = self.phase.tracked_metrics[index];
+        let step = self.phase.sample;
+        self.rounds
+            .iter()
+            .skip(step - 1)
+            .step_by(step)
+            .filter_map(|round| metric.value(&round[point]))
+            .collect()
+    }
+
+    /// The rounds that the results are taken from: the last five, of those that count where they ended it.
+    pub(super) fn window(&self) -> Vec<&'a [Segment]> {
+        let step = if self.ending == Some(Ending::Steady) { self.phase.sample } else { 1 };
+        let counting: Vec<&[Segment]> = self.rounds.iter().skip(step - 1).step_by(step).copied().collect();
+        counting[counting.len().saturating_sub(ROUNDS)..].to_vec()
+    }
+}
+
+/// A dry run has counts and no latencies. There nothing becomes steady, so that what is said of wear and
+/// time beforehand is the most that it can come to.
+fn was_measured(segment: &Segment) -> bool {
+    segment.measurement_error().is_none() && segment.tallies.iter().any(|tally| tally.latency_ns_sum > 0)
+}
+
+/// Whether all that is tracked is steady in the same window: the last five rounds that count.
+fn is_steady(samples: &[Vec<f64>]) -> bool {
+    !samples.is_empty()
+        && samples.iter().all(|values| Window::last(values).is_some_and(|window| window.is_steady()))
+}
+
+impl TrackedMetric {
+    /// Of a point; nothing of one that failed.
+    pub(super) fn value(self, segment: &Segment) -> Option<f64> {
+        match self {
+            Self::Iops => segment.iops(),
+            Self::BytesPerS => segment.bytes_per_s(),
+            Self::LatencyNs => {
+                let ios: u64 = segment.tallies.iter().map(|tally| tally.ios).sum();
+                let sum: u64 = segment.tallies.iter().map(|tally| tally.latency_ns_sum).sum();
+                (ios > 0 && segment.measurement_error().is_none()).then(|| sum as f64 / ios as f64)
+            }
+        }
+    }
+
+    /// Its name, with the unit.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::BytesPerS => "bytes_per_s",
+            Self::LatencyNs => "latency_ns_mean",
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! One test over the whole of a run: how fast it was each time, where its level changed, and how much had been written by
+//! then.
+
+use likenew_core::findings::{Line, Mark};
+use likenew_core::io::DataClass;
+use likenew_core::mix::Mix;
+use likenew_core::segment::Segment;
+use likenew_stats::change_points::{LEAST_CHANGE, LEVEL_MIN, knees};
+use likenew_stats::summary::{maximum, mean};
+use serde::Serialize;
+
+use super::wording;
+
+/// A test, an operation, and every time that they ran.
+pub(super) struct TestSeries<'a> {
+    pub(super) test: String,
+    pub(super) op: Mix,
+    pub(super) data: DataClass,
+    /// In order.
+    pub(super) passes: Vec<Pass<'a>>,
+    /// After so many passes the same addresses come again; 1 where every pass has the same.
+    pub(super) period: usize,
+}
+
+/// One run of a test.
+#[derive(Clone, Copy)]
+pub(super) struct Pass<'a> {
+    /// Bytes that the run had written before it.
+    pub(super) written_before: u64,
+    /// Bytes that the run had written after it.
+    pub(super) written_after: u64,
+    pub(super) segment: &'a Segment,
+    pub(super) bytes_per_s: f64,
+}
+
+/// A change of level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct KneeRow {
+    pub(super) test: String,
+    pub(super) op: String,
+    pub(super) data: String,
+    pub(super) at_bytes: u64,
+    at_bytes_low: u64,
+    at_bytes_high: u64,
+    pub(super) before_bytes_per_s: f64,
+    pub(super) after_bytes_per_s: f64,
+}
+
+impl TestSeries<'_> {
+    /// With fewer passes than this no change of level can be told from chance.
+    pub(super) const PASSES_MIN: usize = 2 * LEVEL_MIN;
+
+    /// Bytes a second of each pass.
+    pub(super) fn speeds(&self) -> Vec<f64> {
+        self.passes.iter().map(|pass| pass.bytes_per_s).collect()
+    }
+
+    /// Of the fastest pass, in bytes a second.
+    pub(super) fn peak(&self) -> f64 {
+        maximum(&self.speeds()).expect("a test has a pass")
+    }
+
+    /// Where its level changed as the drive was written.
+    pub(super) fn knees(&self) -> Vec<KneeRow> {
+        let speeds = self.speeds();
+        let found = knees(&speeds).into_iter().filter(|knee| self.is_of_writing(&speeds, knee.at));
+        let before = |index: usize| self.passes[index.min(self.passes.len() - 1)].written_before;
+        found
+            .map(|knee| KneeRow {
+                test: self.test.clone(),
+                op: self.op.to_string(),
+                data: self.data.to_string(),
+                at_bytes: before(knee.at),
+                at_bytes_low: self.passes[knee.at_low.saturating_sub(1)].written_after.min(before(knee.at)),
+                at_bytes_high: self.passes[knee.at_high].written_after,
+                before_bytes_per_s: knee.before,
+                after_bytes_per_s: knee.after,
+            })
+            .collect()
+    }
+
+    /// A disk is faster at its rim, whatever was written before. So a change that comes when places are met again counts
+    /// only if the same places are faster or slower than they were the time before.
+    fn is_of_writing(&self, speeds: &[f64], at: usize) -> bool {
+        let Some(before) = at.checked_sub(self.period).filter(|_| self.period > 1) else { return true };
+        let count = self.period.min(speeds.len() - at);
+        let (earlier, now) = (mean(&speeds[before..before + count]), mean(&speeds[at..at + count]));
+        match (earlier, now) {
+            (Some(earlier), Some(now)) if earlier.min(now) > 0.0 => {
+                (earlier / now).ln().abs() >= (1.0 + LEAST_CHANGE).ln()
+            }
+            _ => true,
+        }
+    }
+
+    /// Speed against bytes written.
+    pub(super) fn line(&self) -> Line {
+        let point = |pass: &Pass<'_>| [pass.written_after as f64, pass.bytes_per_s];
+        Line::new(self.op.to_string(), self.passes.iter().map(point).collect())
+    }
+}
+
+impl KneeRow {
+    /// As a mark in a picture.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { x: self.at_bytes as f64, label: wording::knee_mark(self) }
+    }
+}

@@ -1,0 +1,499 @@
+//! The sentences of endure.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::mix::Mix;
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size, digits};
+use likenew_core::units::{Nanos, exact_size};
+use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
+
+use likenew_procedure_support::wording::{capitalize, count, rerun};
+
+use super::test_series::KneeRow;
+
+/// What a table shows where nothing was measured.
+const MISSING: &str = "–";
+
+/// What steadiness is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stretch {
+    Fills,
+    Rounds,
+    /// One round in 31.
+    Samples,
+    QuarterFills,
+}
+
+impl Stretch {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fills => "fills",
+            Self::Rounds => "rounds",
+            Self::Samples => "samples",
+            Self::QuarterFills => "quarters of a fill",
+        }
+    }
+}
+
+/// `write`, `mix_70`: the first part of the ids of an operation's answers.
+fn op_id(op: Mix) -> String {
+    op.to_string().replace(':', "_")
+}
+
+/// `Write`, `Read`, `Mix:70`, to begin a question with.
+fn op_name(op: Mix) -> String {
+    capitalize(&op.to_string())
+}
+
+/// What is left of the best speed, in the test that keeps least of it.
+pub(super) struct Remainder<'a> {
+    pub(super) op: Mix,
+    pub(super) test: &'a str,
+    pub(super) share: f64,
+    pub(super) steady: Rate,
+    pub(super) peak: Rate,
+    /// More is lost than garbage collection explains.
+    pub(super) is_problem: bool,
+}
+
+pub(super) fn steady_share(of: &Remainder<'_>) -> Answer {
+    let Remainder { op, test, share, steady, peak, is_problem } = of;
+    let (id, question) =
+        (format!("{}_steady_share", op_id(*op)), format!("{} at steady state", op_name(*op)));
+    let share = Share(share.min(1.0));
+    let answer = format!("{steady}, {share} of peak ({peak}) in the worst test, {test}");
+    if *is_problem {
+        return Answer::problem(id, question, answer).with_evidence(
+            "Garbage collection costs reads about half of their speed, not more. Look for heat, read retries \
+             of old data, or a slower link.",
+        );
+    }
+    Answer::info(id, question, answer)
+}
+
+pub(super) fn peak_is_one_pass() -> &'static str {
+    "The peak is that of the fastest pass, measured once."
+}
+
+/// `RND4K Q1T1: steady at 31.4 MB/s, 18% of its peak of 174 MB/s.`
+pub(super) fn test_is_steady(test: &str, steady: Rate, peak: Rate, share: Share) -> String {
+    format!("{test}: steady at {steady}, {share} of its peak of {peak}.")
+}
+
+pub(super) fn test_is_not_steady(test: &str, last: Rate, peak: Rate) -> String {
+    format!("{test}: {last} at the end, not steady; its peak was {peak}.")
+}
+
+/// Changes of level: how many, in how many of the tests, the first after so many bytes.
+pub(super) fn knees(op: Mix, number: usize, tests: usize, of: usize, first: Size) -> Answer {
+    let number = count(number as u64, "change");
+    let answer = match of {
+        1 => format!("{number} of level, the first after {first} written"),
+        _ => format!("{number} of level in {tests} of {of} tests, the first after {first} written"),
+    };
+    Answer::info(knees_id(op), knees_question(op), answer)
+}
+
+fn knees_id(op: Mix) -> String {
+    format!("{}_knees", op_id(op))
+}
+
+fn knees_question(op: Mix) -> String {
+    format!("{} speed over time", op_name(op))
+}
+
+pub(super) fn no_knee(op: Mix, passes: usize, written: Size) -> Answer {
+    let answer = format!("no change of level of 5% or more in {written} written");
+    Answer::good(knees_id(op), knees_question(op), answer)
+        .with_evidence(format!("Each test ran {}.", times(passes)))
+}
+
+pub(super) fn too_few_for_knees(op: Mix, passes: usize, needed: usize) -> Answer {
+    let answer = format!("each test ran {}, too few to tell a change from chance", times(passes));
+    Answer::unknown(knees_id(op), knees_question(op), answer)
+        .with_evidence(format!("It takes {}.", times(needed)))
+}
+
+fn times(number: usize) -> String {
+    if number == 1 { "once".into() } else { format!("{number} times") }
+}
+
+/// Where a level changed; `area` is what a fill writes.
+pub(super) fn knee(knee: &KneeRow, area: u64) -> String {
+    let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
+    let fills = knee.at_bytes as f64 / area as f64;
+    format!("{}: {before} → {after} after {} written ({fills:.1} fills).", knee.test, Size(knee.at_bytes))
+}
+
+/// The mark of a change of level in a picture.
+pub(super) fn knee_mark(knee: &KneeRow) -> String {
+    let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
+    format!("{}: {before} → {after}", knee.op)
+}
+
+fn steady_state_id(op: Mix) -> String {
+    format!("{}_steady_state", op_id(op))
+}
+
+fn steady_state_question(op: Mix) -> String {
+    format!("{} steady state", op_name(op))
+}
+
+pub(super) fn steady_from(op: Mix, from: Size, fills: f64) -> Answer {
+    let answer = format!("reached after {from} written ({fills:.1} fills)");
+    Answer::good(steady_state_id(op), steady_state_question(op), answer)
+}
+
+pub(super) fn not_steady(op: Mix, unsteady: usize, of: usize) -> Answer {
+    let answer = format!("not reached in {unsteady} of {of} tests");
+    Answer::info(steady_state_id(op), steady_state_question(op), answer)
+        .caveat("Levels of these tests are means of the last fill and may still change.")
+}
+
+pub(super) fn too_few_fills(op: Mix, fills: usize) -> Answer {
+    let answer = format!("{fills} of the {ROUNDS} whole fills that decide it were measured");
+    Answer::unknown(steady_state_id(op), steady_state_question(op), answer)
+        .with_evidence("Only fills count that began after every address of the area was written once.")
+}
+
+pub(super) fn area_not_covered(loops: usize, places: usize) -> String {
+    format!(
+        "Files were written at {loops} of {places} places; the drive uses what was never written as spare area."
+    )
+}
+
+pub(super) fn write_more(plan: &Plan, options: &str) -> Action {
+    rerun("write_more", "Write long enough to decide it", plan, options)
+}
+
+/// Range and slope of what was judged, beside their limits.
+pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> String {
+    let name = stretch.name();
+    match window {
+        None => format!("{test}: fewer than {ROUNDS} {name} were measured."),
+        Some(Window { range_share, slope_share, .. }) => format!(
+            "{test}: over the last {ROUNDS} {name}, range {} (limit {}), slope {} (limit {}).",
+            percent(*range_share),
+            Share(RANGE_SHARE_MAX),
+            percent(*slope_share),
+            Share(SLOPE_SHARE_MAX)
+        ),
+    }
+}
+
+/// With one decimal, as values are compared with limits of whole percents.
+fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// Why the write saturation test ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SaturationEnd {
+    Steady,
+    FourFills,
+    AllRounds,
+    Stopped,
+}
+
+pub(super) fn saturation_ended(rounds: usize, end: SaturationEnd) -> String {
+    let rounds = count(rounds as u64, "round");
+    match end {
+        SaturationEnd::Steady => {
+            format!("The test ended after {rounds}, as samples of one round in 31 were steady.")
+        }
+        SaturationEnd::FourFills => {
+            format!("The test ended after {rounds}, as the area was written four times.")
+        }
+        SaturationEnd::AllRounds => format!("The test ended after all of its {rounds}."),
+        SaturationEnd::Stopped => format!("The run was stopped after {rounds}."),
+    }
+}
+
+pub(super) fn saturation_is_steady(op: Mix, rounds: usize) -> Answer {
+    let answer = format!("reached after {}", count(rounds as u64, "round"));
+    Answer::good(steady_state_id(op), steady_state_question(op), answer)
+}
+
+pub(super) fn saturation_is_not_steady(op: Mix, rounds: usize) -> Answer {
+    let answer = format!("not reached after {}", count(rounds as u64, "round"));
+    Answer::info(steady_state_id(op), steady_state_question(op), answer).caveat(results_are_not_steady())
+}
+
+pub(super) fn saturation_is_too_short(op: Mix, rounds: usize) -> Answer {
+    let answer = format!("{} are too few; it takes five quarters of a fill", count(rounds as u64, "round"));
+    Answer::unknown(steady_state_id(op), steady_state_question(op), answer)
+}
+
+fn results_are_not_steady() -> &'static str {
+    "Results are means of the last five rounds, not of a steady state."
+}
+
+/// Of a test of the specification; `block`: of the throughput test, which has a phase for each.
+pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) -> Answer {
+    let rounds = count(rounds as u64, "round");
+    Answer::good("steady_state", phase_question(block), format!("reached after {rounds}"))
+}
+
+pub(super) fn rounds_are_not_steady(block: Option<Size>, rounds: usize) -> Answer {
+    let rounds = count(rounds as u64, "round");
+    Answer::info("steady_state", phase_question(block), format!("not reached after {rounds}"))
+        .caveat(results_are_not_steady())
+}
+
+pub(super) fn rounds_ended_early(block: Option<Size>, rounds: usize) -> Answer {
+    let rounds = count(rounds as u64, "round");
+    let answer = format!("not decided, as the run ended after {rounds}");
+    Answer::unknown("steady_state", phase_question(block), answer)
+        .caveat("Finish the run with `likenew resume`.")
+}
+
+fn phase_question(block: Option<Size>) -> String {
+    block.map_or_else(|| "Steady state".into(), |block| format!("Steady state, {block}"))
+}
+
+/// One number of a test of the specification.
+pub(super) enum Outcome {
+    Iops { op: Mix, iops: Iops },
+    Rate { op: Mix, rate: Rate, block: Size },
+    Latency { op: Mix, mean: Latency, p99999: Option<Nanos>, max: Nanos },
+}
+
+impl Outcome {
+    fn text(&self) -> String {
+        match self {
+            Self::Iops { op, iops } => format!("4K random {op} {iops}"),
+            Self::Rate { op, rate, block } => format!("{block} {op} {rate}"),
+            Self::Latency { op, mean, p99999: Some(tail), max } => {
+                format!("4K random {op} {mean} (p99.999 {tail}, max {max})")
+            }
+            Self::Latency { op, mean, p99999: None, max } => format!("4K random {op} {mean} (max {max})"),
+        }
+    }
+}
+
+pub(super) fn result(outcomes: &[Outcome], is_steady: bool, rounds: usize) -> Answer {
+    let texts: Vec<String> = outcomes.iter().map(Outcome::text).collect();
+    let question = if is_steady { "At steady state" } else { "At the end, not steady" };
+    let rounds = count(rounds as u64, "round");
+    Answer::info("result", question, texts.join("; "))
+        .with_evidence(format!("These are means of the last {rounds}."))
+}
+
+pub(super) fn active_range(share: Share, area: Size) -> String {
+    format!("The active range was {share} of the drive, {area}.")
+}
+
+pub(super) fn no_purge_between_blocks() -> &'static str {
+    "The drive was not purged between the two block sizes."
+}
+
+pub(super) fn simulated_was_not_new() -> &'static str {
+    "The simulated drive was not new when the run began; open it with state=new."
+}
+
+pub(super) fn was_not_purged() -> &'static str {
+    "The drive was not purged (secure erase, format or sanitize) before the run, so its earlier use affects the results."
+}
+
+pub(super) fn files_were_not_deleted() -> &'static str {
+    "This target ignores TRIM, so files were not deleted but overwritten when their turn came again."
+}
+
+pub(super) fn deletions_may_not_reach_drive() -> &'static str {
+    "Deletions reach the drive only if the file system is mounted with discard."
+}
+
+pub(super) fn deviates_in_round(round: &str, right: &str) -> String {
+    format!("A point lasted {round}; the specification has {right}.")
+}
+
+pub(super) fn deviates_in_data(data: &str) -> String {
+    format!("Data of the class {data} was written; the specification has random data.")
+}
+
+pub(super) fn deviates_in_rounds(rounds: u32, right: u32) -> String {
+    format!("At most {rounds} rounds were allowed; the specification has {right}.")
+}
+
+pub(super) fn leaves_out_512(block: Size) -> String {
+    format!("Blocks of 512 bytes are left out, as this target is addressed in {block}.")
+}
+
+/// The summary of a run that ended before anything was measured.
+pub(super) fn nothing_measured() -> String {
+    "The run ended before a whole test was measured.".into()
+}
+
+/// A row of the first screen: a test of the loop.
+pub(super) struct LevelCells<'a> {
+    pub(super) test: &'a str,
+    pub(super) op: Mix,
+    pub(super) peak: f64,
+    pub(super) steady: Option<f64>,
+    pub(super) last: f64,
+    pub(super) knees: usize,
+}
+
+pub(super) fn level_table<'a>(rows: impl Iterator<Item = LevelCells<'a>>) -> OverviewTable {
+    let mut table = OverviewTable::new(["test", "peak", "at the end", "steady", "changes of level"]);
+    for row in rows {
+        let end = row.steady.unwrap_or(row.last);
+        let steady = if row.steady.is_some() { "yes" } else { "no" };
+        let share = (row.peak > 0.0).then(|| (end / row.peak).min(1.0));
+        let name = format!("{} {}", row.test, row.op);
+        let cells =
+            [name, Rate(row.peak).to_string(), Rate(end).to_string(), steady.into(), row.knees.to_string()];
+        table.push_with_share(cells, share);
+    }
+    table
+}
+
+/// A row of the first screen: a point of a test of the specification.
+pub(super) struct PointCells {
+    pub(super) test: String,
+    pub(super) op: Mix,
+    pub(super) iops: f64,
+    pub(super) bytes_per_s: f64,
+    pub(super) mean_ns: f64,
+    pub(super) p99999_ns: Option<u64>,
+    pub(super) max_ns: u64,
+}
+
+pub(super) fn point_table(rows: impl Iterator<Item = PointCells>) -> OverviewTable {
+    let mut table = OverviewTable::new(["test", "IOPS", "rate", "mean", "p99.999", "max"]);
+    for row in rows {
+        let tail = row.p99999_ns.map_or_else(|| MISSING.to_owned(), |tail| Nanos(tail).to_string());
+        table.push([
+            format!("{} {}", row.test, row.op),
+            digits(row.iops),
+            Rate(row.bytes_per_s).to_string(),
+            Latency(row.mean_ns).to_string(),
+            tail,
+            Nanos(row.max_ns).to_string(),
+        ]);
+    }
+    table
+}
+
+pub(super) fn test_title(test: &str) -> String {
+    format!("Speed of {test} as the drive is written")
+}
+
+pub(super) const WRITTEN_AXIS: &str = "bytes written";
+pub(super) const SATURATION_TITLE: &str = "Random write speed as the drive is written";
+pub(super) const CONVERGENCE_TITLE: &str = "Tracked metrics by round, relative to their mean";
+pub(super) const CONVERGENCE_AXIS: &str = "relative to mean";
+pub(super) const IOPS_TITLE: &str = "IOPS by block size and mix";
+
+pub(super) fn tracked_latency(test: &str, op: Mix) -> String {
+    format!("{test} {op} latency")
+}
+
+pub(super) fn tracked_rate(test: &str, op: Mix) -> String {
+    format!("{test} {op}")
+}
+
+pub(super) fn unknown_extent(text: &str) -> String {
+    format!("\"{text}\" is not an extent; use a size such as 8GiB, a share such as 50%, or whole")
+}
+
+pub(super) fn target_is_read_only() -> String {
+    "endure writes, and this target is read-only; use a folder on the drive".into()
+}
+
+pub(super) fn area_below_span(area: Size, span: Size) -> String {
+    format!("area = {area} is less than the span of {span}; use a smaller span")
+}
+
+pub(super) fn bytes_and_fills() -> String {
+    "bytes and fills both set how much is written; use one of them".into()
+}
+
+pub(super) fn wrong_bytes_or_fills(fills_max: f64) -> String {
+    let most = Number(fills_max);
+    format!("bytes must be at least 1, and fills above 0 and at most {most}")
+}
+
+pub(super) fn area_below_minimum(area: u64, least: u64) -> String {
+    format!("area = {} is too small; use {} or more", exact_size(area), exact_size(least))
+}
+
+pub(super) fn loop_does_not_fit(needed: Size, capacity: Size) -> String {
+    format!("{needed} exceed the target's {capacity}; use a smaller --area or --span")
+}
+
+pub(super) fn area_does_not_fit(area: Size, least: Size, most: Size) -> String {
+    format!(
+        "an area of {area} does not fit: it is at least {least} (1 MiB a thread) and at most {most}; change --area"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_procedure_support::wording::answer_as_summary;
+
+    use likenew_core::io::Op;
+
+    use super::*;
+
+    const WRITE: Mix = Mix::Only(Op::Write);
+
+    #[test]
+    fn answers_say_what_is_left_and_since_when() {
+        let of = Remainder {
+            op: WRITE,
+            test: "file",
+            share: 0.46,
+            steady: Rate(92e6),
+            peak: Rate(200e6),
+            is_problem: false,
+        };
+        assert_eq!(
+            answer_as_summary(&steady_share(&of)),
+            "Write at steady state: 92.0 MB/s, 46% of peak (200 MB/s) in the worst test, file."
+        );
+        assert_eq!(
+            answer_as_summary(&knees(WRITE, 3, 3, 3, Size(1 << 30))),
+            "Write speed over time: 3 changes of level in 3 of 3 tests, the first after 1 GiB written."
+        );
+        assert_eq!(
+            answer_as_summary(&steady_from(WRITE, Size(7 << 30), 7.04)),
+            "Write steady state: reached after 7 GiB written (7.0 fills)."
+        );
+        assert_eq!(
+            answer_as_summary(&too_few_fills(WRITE, 2)),
+            "Write steady state: 2 of the 5 whole fills that decide it were measured."
+        );
+        assert_eq!(
+            saturation_ended(124, SaturationEnd::FourFills),
+            "The test ended after 124 rounds, as the area was written four times."
+        );
+    }
+
+    #[test]
+    fn results_of_the_specification_state_block_operation_and_number() {
+        let outcomes = [
+            Outcome::Iops { op: Mix::Only(Op::Read), iops: Iops(35_086.0) },
+            Outcome::Iops { op: WRITE, iops: Iops(4_940.0) },
+        ];
+        assert_eq!(
+            answer_as_summary(&result(&outcomes, true, 5)),
+            "At steady state: 4K random read 35,100 IOPS; 4K random write 4,940 IOPS."
+        );
+        assert_eq!(
+            answer_as_summary(&rounds_are_steady(Some(Size(1 << 20)), 5)),
+            "Steady state, 1 MiB: reached after 5 rounds."
+        );
+    }
+
+    #[test]
+    fn windows_show_values_beside_their_limits() {
+        assert_eq!(window("file", None, Stretch::Fills), "file: fewer than 5 fills were measured.");
+        let flat = Window::last(&[100.0; 5]);
+        assert_eq!(
+            window("file", flat.as_ref(), Stretch::Fills),
+            "file: over the last 5 fills, range 0.0% (limit 20%), slope 0.0% (limit 10%)."
+        );
+    }
+}

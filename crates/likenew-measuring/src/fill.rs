@@ -1,0 +1,323 @@
+//! Writes the free space file by file: the speed of each file, the stalls, what the shape of the list says, and whether
+//! writing it again brings anything back.
+
+mod evenness;
+mod part;
+mod pass;
+mod pictures;
+mod repeat;
+mod wording;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::Findings;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::quantity::Size;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::stalls::Rule;
+use serde::{Deserialize, Serialize};
+
+use evenness::evenness;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::row;
+use likenew_procedure_support::wording::{answer_as_summary, out_of_range};
+use part::Unit;
+use pass::{Pass, PassRow, convergence, stalls};
+pub use repeat::Repeat;
+use wording::Subject;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "fill",
+    question: "Is every part of the free space written equally fast, and without pauses?",
+    writes: "writes the free space once, down to a reserve; in a folder only to temporary files",
+    manual: include_str!("fill.md"),
+};
+
+/// The settings of a fill.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FillOptions {
+    /// Files to write.
+    pub files: u32,
+    /// Bytes of each; a multiple of the block.
+    #[serde(with = "size_text")]
+    pub file_size: u64,
+    /// Bytes of one write.
+    #[serde(with = "size_text")]
+    pub block: u64,
+    /// Writes in flight.
+    pub depth: u32,
+    /// Where the first file begins; in a folder that is its own start.
+    #[serde(with = "size_text")]
+    pub from: u64,
+    /// Parts that a single file is measured in; 1 of several files.
+    pub parts: u32,
+    /// How often all of it is written.
+    pub passes: Repeat,
+    /// Whether all of it is read in the end.
+    pub read_back: bool,
+    /// What is written.
+    pub data: DataClass,
+    /// No wait shorter than this is called a stall.
+    #[serde(with = "duration_text")]
+    pub stall: Nanos,
+}
+
+impl Default for FillOptions {
+    /// 100 files of 64 MiB, written 1 MiB at a time with 4 in flight: deep enough to keep a drive busy, shallow enough
+    /// that a pause is not hidden in the queue.
+    fn default() -> Self {
+        Self {
+            files: 100,
+            file_size: 64 << 20,
+            block: 1 << 20,
+            depth: 4,
+            from: 0,
+            parts: 1,
+            passes: Repeat::Times(1),
+            read_back: false,
+            data: DataClass::Random,
+            stall: Nanos::from_millis(100),
+        }
+    }
+}
+
+/// A plan of more workloads than this is taken for endless.
+const FILES_MAX: u32 = 20_000;
+/// A wait is a stall when it takes this many times what the same file's writes typically take each.
+const STALL_FACTOR: f64 = 10.0;
+
+/// The procedure.
+pub struct Fill {
+    options: FillOptions,
+}
+
+impl Fill {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("fill", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: FillOptions) -> Result<Self, String> {
+        let FillOptions { files, block, file_size, from, .. } = options;
+        if files == 0 || files > FILES_MAX {
+            return Err(out_of_range("files", files, 1, FILES_MAX));
+        }
+        if !(512..=1 << 30).contains(&block) || !block.is_multiple_of(512) {
+            return Err(wording::wrong_block(block));
+        }
+        if file_size == 0 || !file_size.is_multiple_of(block) {
+            return Err(wording::file_size_is_not_of_blocks(file_size, block));
+        }
+        if options.depth == 0 {
+            return Err(out_of_range("depth", 0, 1, u32::MAX));
+        }
+        if !from.is_multiple_of(block) {
+            return Err(wording::from_is_not_of_blocks(from, block));
+        }
+        Self::check_parts(&options)?;
+        Ok(Self { options })
+    }
+
+    fn check_parts(options: &FillOptions) -> Result<(), String> {
+        let (parts, files) = (options.parts, options.files);
+        if parts == 0 || parts > FILES_MAX || (parts > 1 && files > 1) {
+            return Err(wording::parts_of_several_files(parts, files, FILES_MAX));
+        }
+        let each = options.file_size / u64::from(parts);
+        if each == 0
+            || !options.file_size.is_multiple_of(u64::from(parts))
+            || !each.is_multiple_of(options.block)
+        {
+            return Err(wording::parts_do_not_divide(parts, options.file_size, options.block));
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        u64::from(self.options.files).saturating_mul(self.options.file_size)
+    }
+
+    /// Files or parts of a pass.
+    fn count(&self) -> usize {
+        self.options.files.max(self.options.parts) as usize
+    }
+
+    fn unit(&self) -> Unit {
+        if self.options.parts > 1 { Unit::Part } else { Unit::File }
+    }
+
+    /// Bytes of each of them.
+    fn part_bytes(&self) -> u64 {
+        self.options.file_size / u64::from(self.options.parts)
+    }
+
+    fn workload(&self, op: Op, pass: usize, index: usize) -> Workload {
+        let start = self.options.from + index as u64 * self.part_bytes();
+        let place = AccessPattern::Sequential(Region::bytes(start..start + self.part_bytes()));
+        let FillOptions { block, depth, data, .. } = self.options;
+        let stream = Stream::closed(Mix::Only(op), block as u32, place, depth, data);
+        let (noun, number) = (self.unit().noun(), index + 1);
+        let name = match (op, self.options.passes) {
+            (Op::Read, _) => format!("{noun} {number} read back"),
+            (_, Repeat::Times(1)) => format!("{noun} {number}"),
+            _ => format!("pass {}, {noun} {number}", pass + 1),
+        };
+        Workload::new(name, Until::bytes(self.part_bytes()), vec![stream])
+    }
+
+    /// The passes that wrote, and the one that read, if there was any of it.
+    fn passes<'a>(&self, evidence: &'a Evidence) -> (Vec<Pass<'a>>, Option<Pass<'a>>) {
+        let is_read = |segment: &Segment| segment.workload.streams.iter().all(|stream| !stream.op.writes());
+        let at = evidence.segments.iter().position(is_read).unwrap_or(evidence.segments.len());
+        let (written, read) = evidence.segments.split_at(at);
+        let rule = Rule { latency_ns_min: self.options.stall.0, factor: STALL_FACTOR };
+        let pass = |number, segments| Pass::new(number, segments, self.count(), self.part_bytes(), rule);
+        let written =
+            written.chunks(self.count()).enumerate().map(|(index, part)| pass(index + 1, part)).collect();
+        (written, (!read.is_empty()).then(|| pass(1, read)))
+    }
+}
+
+impl Procedure for Fill {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: self.options.files, file_bytes: self.options.file_size }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        self.fits(&evidence.geometry)?;
+        let (done, count) = (evidence.segments.len(), self.count());
+        let seed = evidence.plan.seed_of(done);
+        let run = |workload| Ok(Step::Run(Workload { seed, ..workload }));
+        // Only between passes has anything to be decided.
+        if !done.is_multiple_of(count) {
+            let op = evidence.segments[done - 1].workload.streams[0].op;
+            let op = if op == Mix::Only(Op::Read) { Op::Read } else { Op::Write };
+            return run(self.workload(op, done / count, done % count));
+        }
+        let (passes, read) = self.passes(evidence);
+        let speeds: Vec<f64> = passes.iter().filter_map(Pass::bytes_per_s).collect();
+        if !self.options.passes.is_enough(passes.len(), &speeds) {
+            run(self.workload(Op::Write, passes.len(), 0))
+        } else if self.options.read_back && read.is_none() {
+            run(self.workload(Op::Read, 0, 0))
+        } else {
+            Ok(Step::Done)
+        }
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let (passes, read) = self.passes(evidence);
+        let (unit, each) = (self.unit(), self.part_bytes());
+        let mut findings =
+            Findings { answers: self.answers(&passes, read.as_ref(), &evidence.plan), ..Findings::default() };
+        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(self.remainder(&passes, read.as_ref()));
+        findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
+        let several = |pass: &Pass<'_>| (passes.len() > 1).then_some(pass.number);
+        if passes.len() > 1 {
+            let rows: Vec<PassRow> = passes.iter().map(|pass| pass.row(each)).collect();
+            findings.series.insert("passes".into(), pictures::by_pass(&rows));
+            findings.tables.insert("passes".into(), rows.into_iter().map(row).collect());
+        }
+        let rows =
+            passes.iter().flat_map(|pass| pass.parts.iter().map(|part| row(part.row(unit, several(pass)))));
+        findings.tables.insert(format!("{}s", unit.noun()), rows.collect());
+        if let Some(read) = &read {
+            let rows = read.parts.iter().map(|part| row(part.row(unit, None)));
+            findings.tables.insert("read_back".into(), rows.collect());
+        }
+        let all = passes.iter().chain(&read);
+        let stalls =
+            all.flat_map(|pass| pass.parts.iter().flat_map(move |part| part.stall_rows(unit, several(pass))));
+        findings.tables.insert("stalls".into(), stalls.map(row).collect());
+        if passes.iter().any(|pass| !pass.speeds(each).is_empty()) {
+            let noun = unit.noun();
+            findings.series.insert(format!("{noun}s"), pictures::speeds(&passes, read.as_ref(), unit, each));
+            findings.series.insert("slowest".into(), pictures::slowest(&passes, read.as_ref(), unit, each));
+            self.add_overview(&mut findings, &passes, read.as_ref());
+        }
+        findings
+    }
+}
+
+impl Fill {
+    fn fits(&self, geometry: &Geometry) -> Result<(), String> {
+        if !geometry.writable {
+            return Err(wording::target_is_read_only());
+        }
+        if self.bytes().saturating_add(self.options.from) <= geometry.capacity {
+            return Ok(());
+        }
+        let FillOptions { files, file_size, from, .. } = self.options;
+        Err(wording::does_not_fit(files, Size(file_size), Size(from), Size(geometry.capacity)))
+    }
+
+    /// The last pass is judged; how the first one went stands beside it. Most important first: what is wrong, then how fast
+    /// it is.
+    fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, plan: &Plan) -> Vec<Answer> {
+        let (unit, each) = (self.unit(), self.part_bytes());
+        let even = |pass: &Pass<'_>, subject| {
+            let speeds = pass.speeds(each);
+            (!speeds.is_empty()).then(|| evenness(&speeds, unit, subject, plan))
+        };
+        let mut answers = Vec::new();
+        let Some((last, earlier)) = passes.split_last() else { return answers };
+        if let Some(first) = earlier.first() {
+            let whole = passes.iter().filter(|pass| pass.is_whole);
+            let speeds: Vec<f64> = whole.filter_map(Pass::bytes_per_s).collect();
+            answers.push(convergence(&speeds, plan));
+            answers.extend(even(first, Subject::FirstPass));
+        }
+        answers.extend(even(last, Subject::Writes));
+        if !last.speeds(each).is_empty() {
+            answers.push(stalls(last, unit, self.options.stall));
+        }
+        answers.extend(read.and_then(|read| even(read, Subject::Reads)));
+        answers.sort_by_key(|answer| answer.standing != Standing::Problem);
+        answers
+    }
+
+    /// What was not written or read back when the run ended.
+    fn remainder(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Option<Answer> {
+        let (count, unit) = (self.count(), self.unit());
+        let moved = |pass: &Pass<'_>| pass.speeds(self.part_bytes()).len();
+        let Some(last) = passes.last() else { return Some(wording::nothing_written(unit, count)) };
+        if moved(last) < count {
+            return Some(wording::not_all_written(unit, count, moved(last), last.number));
+        }
+        let read = read.filter(|read| moved(read) < count)?;
+        Some(wording::not_all_read(unit, count, moved(read)))
+    }
+
+    /// The answers, the passes as a table where there are several, and the speed along the space.
+    fn add_overview(&self, findings: &mut Findings, passes: &[Pass<'_>], read: Option<&Pass<'_>>) {
+        let each = self.part_bytes();
+        findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
+        findings.overview.series = Some(format!("{}s", self.unit().noun()));
+        let written = passes.iter().map(|pass| pass.row(each).overview(false));
+        let rows: Vec<_> = written.chain(read.map(|read| read.row(each).overview(true))).collect();
+        findings.overview.table = (rows.len() > 1).then(|| wording::table(self.unit(), &rows));
+    }
+}

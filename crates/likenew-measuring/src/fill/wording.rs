@@ -1,0 +1,377 @@
+//! The sentences of fill.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range, with_range};
+use likenew_core::units::{Nanos, exact_size};
+use likenew_stats::bimodality::Levels;
+use likenew_stats::interval::Interval;
+
+use likenew_procedure_support::wording::{count, rerun};
+
+use super::part::Unit;
+
+/// What a table shows where nothing was measured.
+const MISSING: &str = "–";
+
+/// What was done to the files or parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// The pass that is judged.
+    Writes,
+    /// The first of several passes.
+    FirstPass,
+    /// Reading it all back.
+    Reads,
+}
+
+impl Subject {
+    fn id(self) -> &'static str {
+        match self {
+            Self::Writes => "write_speed",
+            Self::FirstPass => "first_pass",
+            Self::Reads => "read_speed",
+        }
+    }
+
+    fn question(self) -> &'static str {
+        match self {
+            Self::Writes => "Sequential write",
+            Self::FirstPass => "First pass",
+            Self::Reads => "Sequential read",
+        }
+    }
+
+    /// A problem, except of the first pass: that the drive was slow is no longer wrong once it has recovered.
+    fn problem(self, text: String) -> Answer {
+        match self {
+            Self::FirstPass => Answer::info(self.id(), self.question(), text),
+            Self::Writes | Self::Reads => Answer::problem(self.id(), self.question(), text),
+        }
+    }
+
+    fn info(self, text: String) -> Answer {
+        Answer::info(self.id(), self.question(), text)
+    }
+}
+
+pub(super) fn even(subject: Subject, unit: Unit, typical: Rate) -> Answer {
+    Answer::good(subject.id(), subject.question(), format!("{typical} in every {}", unit.noun()))
+}
+
+pub(super) fn uneven(subject: Subject, unit: Unit, typical: Rate, low: Rate, high: Rate) -> Answer {
+    let range = range(low, high);
+    subject.info(format!("uneven, {typical} in the median {}, {range} in nine of ten", unit.noun()))
+}
+
+/// Too few speeds to tell one level from two.
+pub(super) fn too_few(subject: Subject, unit: Unit, typical: Rate, number: usize) -> Answer {
+    let number = count(number as u64, unit.noun());
+    let text = format!("{typical} in the median of {number}, too few to tell one speed from two");
+    Answer::unknown(subject.id(), subject.question(), text)
+}
+
+pub(super) fn more_parts(unit: Unit, plan: &Plan) -> Action {
+    let (why, options) = match unit {
+        Unit::File => ("Write enough files to tell one speed from two", "--files 100"),
+        Unit::Part => ("Measure enough parts to tell one speed from two", "--one-file --parts 100"),
+    };
+    rerun("more_parts", why, plan, options)
+}
+
+pub(super) fn falls(subject: Subject, first: Rate, last: Rate) -> Answer {
+    subject
+        .info(format!("falls evenly from {first} to {last}"))
+        .with_evidence("Hard disks do so by design, as their outer tracks hold more. Flash does not.")
+}
+
+pub(super) fn rises(subject: Subject, first: Rate, last: Rate) -> Answer {
+    let answer = subject.problem(format!("rises evenly from {first} to {last}"));
+    answer.with_evidence(match subject {
+        Subject::Reads => {
+            "Data at the start is read more slowly than data at the end; healthy flash and disks do not do that."
+        }
+        Subject::Writes | Subject::FirstPass => {
+            "Stale data slowed the start; sequential writes free whole erase blocks, so writes got faster."
+        }
+    })
+}
+
+pub(super) fn second_pass(plan: &Plan) -> Action {
+    rerun("second_pass", "See how much of the speed has returned for good", plan, "--passes 2")
+}
+
+pub(super) fn two_levels(subject: Subject, unit: Unit, levels: &Levels) -> Answer {
+    let (low, high) = (Rate(levels.low), Rate(levels.high));
+    let noun = unit.noun();
+    let text = format!("{} of {noun}s at {low}, the rest at {high}", Share(levels.share_low));
+    let order = if levels.runs.is_clustered() {
+        "Slow ones follow one another, so whole regions of the drive are slow."
+    } else {
+        "Slow and fast ones alternate without order."
+    };
+    let shares = levels.share_low_interval;
+    let factor = Factor(levels.high / levels.low);
+    let answer = subject.problem(text).with_evidence(order).with_evidence(format!(
+        "Fast {noun}s are {factor} as fast as slow ones; {} of all are slow (95% interval).",
+        range(Share(shares.low), Share(shares.high))
+    ));
+    let level = |name: &str, interval: Interval| {
+        format!("The median of the {name} ones is {}.", range(Rate(interval.low), Rate(interval.high)))
+    };
+    let medians = [("slow", levels.low_interval), ("fast", levels.high_interval)];
+    let sentences = medians.into_iter().filter_map(|(name, interval)| Some(level(name, interval?)));
+    sentences.fold(answer, Answer::with_evidence)
+}
+
+/// How the speeds of the files or parts scatter.
+pub(super) struct Scatter {
+    pub(super) number: usize,
+    pub(super) median: Rate,
+    pub(super) low: Rate,
+    pub(super) high: Rate,
+    pub(super) slowest: Rate,
+}
+
+pub(super) fn scatter(unit: Unit, of: &Scatter) -> String {
+    let Scatter { number, median, low, high, slowest } = of;
+    format!(
+        "The median of {} is {median}; nine in ten run at {}, the slowest at {slowest}.",
+        count(*number as u64, unit.noun()),
+        range(low, high)
+    )
+}
+
+pub(super) fn no_interval(unit: Unit, number: usize) -> String {
+    format!("{} are too few for an interval.", count(number as u64, unit.noun()))
+}
+
+/// A speed that another pass no longer changes.
+pub(super) struct Settled {
+    pub(super) last: Rate,
+    pub(super) first: Rate,
+    pub(super) changed: Share,
+    /// The first pass near the last one, from 1.
+    pub(super) near_pass: usize,
+    pub(super) passes: usize,
+}
+
+pub(super) fn settled(of: &Settled) -> Answer {
+    let Settled { last, first, changed, near_pass, passes } = *of;
+    let text = match last.0 / first.0 {
+        factor if factor.is_finite() => format!("{last}, {} the first pass", Factor(factor)),
+        _ => last.to_string(),
+    };
+    Answer::good("settled", "Speed after rewriting", text).with_evidence(format!(
+        "Pass {passes} changed it by {changed}; pass {near_pass} was the first within 1% of the last."
+    ))
+}
+
+pub(super) fn not_settled(last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
+    let text = format!("{last}, not settled after {passes} passes: the last one changed it by {changed}");
+    Answer::info("settled", "Speed after rewriting", text)
+        .with_evidence(format!("A change of {limit} or less counts as settled."))
+}
+
+pub(super) fn until_steady(plan: &Plan) -> Action {
+    rerun("until_steady", "Write until the speed settles", plan, "--passes until-steady")
+}
+
+pub(super) fn too_few_passes() -> Answer {
+    let text = "fewer than two passes ended, so the effect of rewriting is not known";
+    Answer::unknown("settled", "Speed after rewriting", text)
+}
+
+pub(super) fn pass_speeds(speeds: &[f64]) -> String {
+    let speeds: Vec<String> = speeds.iter().map(|speed| digits(speed / 1e6)).collect();
+    format!("The passes ran at {} MB/s.", speeds.join(", "))
+}
+
+pub(super) fn no_stall(least: Nanos, per_gigabyte_most: f64) -> Answer {
+    Answer::good("stalls", "Stalls", format!("no write took {least} or more")).with_evidence(format!(
+        "There are fewer than {} stalls per GB (95% confidence).",
+        digits(per_gigabyte_most)
+    ))
+}
+
+/// Waits that stopped all writing.
+pub(super) struct Stalled {
+    pub(super) number: u64,
+    /// Of each file only the slowest I/Os are kept, and all of these stalled: there may have been more.
+    pub(super) may_be_more: bool,
+    pub(super) total: Nanos,
+    pub(super) per_gigabyte: f64,
+    pub(super) per_gigabyte_interval: Interval,
+    pub(super) longest: Nanos,
+    /// File or part of the longest, from 1.
+    pub(super) longest_in: usize,
+    pub(super) longest_at: Size,
+}
+
+pub(super) fn stalled(unit: Unit, of: &Stalled) -> Answer {
+    let (number, total, longest) = (count(of.number, "stall"), of.total, of.longest);
+    let text = if of.may_be_more {
+        format!("at least {number}, {total} in all, the longest {longest}")
+    } else {
+        format!("{number}, {total} in all, the longest {longest}")
+    };
+    let Interval { low, high } = of.per_gigabyte_interval;
+    Answer::problem("stalls", "Stalls", text)
+        .with_evidence(format!(
+            "There were {} stalls per GB.",
+            with_range(Number(of.per_gigabyte), Number(low), Number(high))
+        ))
+        .with_evidence(format!(
+            "The longest was in {} {} at offset {}.",
+            unit.noun(),
+            of.longest_in,
+            of.longest_at
+        ))
+}
+
+pub(super) fn not_all_written(unit: Unit, count: usize, moved: usize, pass: usize) -> Answer {
+    let noun = unit.noun();
+    let text = format!("{moved} of {count} {noun}s were written in pass {pass}; the run ended early");
+    Answer::unknown("completed", "Completeness", text)
+}
+
+pub(super) fn not_all_read(unit: Unit, count: usize, moved: usize) -> Answer {
+    let noun = unit.noun();
+    let text = format!("{moved} of {count} {noun}s were read back; the run ended early");
+    Answer::unknown("completed", "Completeness", text)
+}
+
+pub(super) fn nothing_written(unit: Unit, count: usize) -> Answer {
+    let text = format!("none of {count} {}s was written", unit.noun());
+    Answer::unknown("completed", "Completeness", text)
+}
+
+/// A row of the first screen.
+pub(super) struct TableRow {
+    /// `None`: what was read back.
+    pub(super) pass: Option<usize>,
+    pub(super) mean: Option<f64>,
+    pub(super) interval: Option<Interval>,
+    pub(super) slowest: Option<f64>,
+    pub(super) stalls: usize,
+    pub(super) max: Nanos,
+}
+
+pub(super) fn table(unit: Unit, rows: &[TableRow]) -> OverviewTable {
+    let headings = ["pass", "mean", &format!("slowest {}", unit.noun()), "stalls", "max latency"];
+    let mut table = OverviewTable::new(headings);
+    let fastest = rows.iter().filter_map(|row| row.mean).fold(0.0, f64::max);
+    for row in rows {
+        let pass = row.pass.map_or_else(|| "read back".to_owned(), |pass| format!("write {pass}"));
+        let mean = match (row.mean, row.interval) {
+            (Some(mean), Some(Interval { low, high })) => with_range(Rate(mean), Rate(low), Rate(high)),
+            (Some(mean), None) => Rate(mean).to_string(),
+            (None, _) => MISSING.to_owned(),
+        };
+        let slowest = row.slowest.map_or_else(|| MISSING.to_owned(), |speed| Rate(speed).to_string());
+        let share = row.mean.filter(|_| fastest > 0.0).map(|mean| mean / fastest);
+        table.push_with_share([pass, mean, slowest, row.stalls.to_string(), row.max.to_string()], share);
+    }
+    table
+}
+
+pub(super) fn speeds_title(unit: Unit) -> String {
+    format!("Speed of each {}", unit.noun())
+}
+
+pub(super) fn slowest_title(unit: Unit) -> String {
+    format!("Slowest I/O of each {}", unit.noun())
+}
+
+pub(super) const SLOWEST_AXIS: &str = "slowest I/O";
+pub(super) const PASSES_TITLE: &str = "Speed of each pass";
+
+/// The mark of a stall in a picture.
+pub(super) fn stall_mark(duration: Nanos) -> String {
+    format!("stalled {duration}")
+}
+
+pub(super) fn file_size_is_not_of_blocks(file_size: u64, block: u64) -> String {
+    let (size, block) = (exact_size(file_size), exact_size(block));
+    format!("file_size = {size} is not a multiple of the block size, {block}")
+}
+
+pub(super) fn wrong_block(block: u64) -> String {
+    format!("block = {} is not a multiple of 512; use 512 to 1GiB", exact_size(block))
+}
+
+pub(super) fn from_is_not_of_blocks(from: u64, block: u64) -> String {
+    format!("from = {} is not a multiple of the block size, {}", exact_size(from), exact_size(block))
+}
+
+pub(super) fn parts_of_several_files(parts: u32, files: u32, most: u32) -> String {
+    format!("parts = {parts} with {files} files; use 1 to {most} parts of a single file, or 1 of several")
+}
+
+pub(super) fn parts_do_not_divide(parts: u32, file_size: u64, block: u64) -> String {
+    let (size, block) = (exact_size(file_size), exact_size(block));
+    format!("parts = {parts} does not divide a file of {size} into whole blocks of {block}")
+}
+
+pub(super) fn target_is_read_only() -> String {
+    "fill writes, and this target is read-only; use a folder on the drive".into()
+}
+
+pub(super) fn does_not_fit(files: u32, each: Size, from: Size, capacity: Size) -> String {
+    let files = count(u64::from(files), "file");
+    match from.0 {
+        0 => format!("{files} of {each} exceed the target's {capacity}; use fewer or smaller ones"),
+        _ => format!(
+            "{files} of {each} from {from} on exceed the target's {capacity}; use fewer or smaller ones"
+        ),
+    }
+}
+
+pub(super) fn wrong_passes(text: &str) -> String {
+    format!("\"{text}\" is not a number of passes; use 1 to 1000, or until-steady")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_say_how_fast_and_how_even() {
+        let (writes, file) = (Subject::Writes, Unit::File);
+        assert_eq!(even(writes, file, Rate(76.1e6)).answer, "76.1 MB/s in every file");
+        assert_eq!(falls(writes, Rate(110e6), Rate(55e6)).answer, "falls evenly from 110 MB/s to 55.0 MB/s");
+        assert_eq!(
+            too_few(writes, file, Rate(75e6), 5).answer,
+            "75.0 MB/s in the median of 5 files, too few to tell one speed from two"
+        );
+        let of =
+            Settled { last: Rate(75e6), first: Rate(20e6), changed: Share(0.007), near_pass: 3, passes: 4 };
+        assert_eq!(settled(&of).answer, "75.0 MB/s, 3.75× the first pass");
+        assert_eq!(
+            not_settled(Rate(75e6), Share(0.75), Share(0.02), 2).answer,
+            "75.0 MB/s, not settled after 2 passes: the last one changed it by 75%"
+        );
+    }
+
+    #[test]
+    fn stalls_are_counted_and_placed() {
+        let of = Stalled {
+            number: 2,
+            may_be_more: false,
+            total: Nanos::from_millis(900),
+            per_gigabyte: 1.5,
+            per_gigabyte_interval: Interval { low: 0.2, high: 5.4 },
+            longest: Nanos::from_millis(700),
+            longest_in: 8,
+            longest_at: Size(32 << 20),
+        };
+        let answer = stalled(Unit::File, &of);
+        assert_eq!(answer.answer, "2 stalls, 900 ms in all, the longest 700 ms");
+        assert_eq!(
+            answer.evidence,
+            ["There were 1.50 (0.200–5.40) stalls per GB.", "The longest was in file 8 at offset 32 MiB."]
+        );
+        assert_eq!(no_stall(Nanos::from_millis(100), 0.46).answer, "no write took 100 ms or more");
+    }
+}

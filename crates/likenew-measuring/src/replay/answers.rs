@@ -1,0 +1,253 @@
+//! Whether programs would wait less, and how far that can be trusted.
+
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::Findings;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Latency, Share};
+use likenew_core::replay_record::{ReplayPair, ReplayRecord};
+use likenew_core::target::{Clock, Geometry};
+use likenew_core::units::{Nanos, exact_duration};
+use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::summary::mean;
+
+use super::pass::Pass;
+use super::tables::{Application, of_applications};
+use super::wording::{self, Measure, Times, WaitRow};
+use super::{ReplayMode, ReplayOptions};
+use likenew_procedure_support::CONFIDENCE;
+use likenew_procedure_support::wording::answer_as_summary;
+
+/// A single pass has no interval: less than this share is called no difference then; our choice.
+const MARGIN: f64 = 0.05;
+/// Where the trace has the latency of fewer I/Os than this share, they may not stand for the others; our choice.
+const PAIRED_MIN: f64 = 0.5;
+/// From this share of the waiting on, the replay's own lateness is reported; our choice.
+const LATE_SHARE: f64 = 0.01;
+/// So many passes are advised where one was made, and where several were not enough.
+const PASSES_FEW: u32 = 3;
+const PASSES_MANY: u32 = 10;
+
+/// What there is to answer from.
+pub(super) struct ReplayInput<'a> {
+    pub(super) options: &'a ReplayOptions,
+    pub(super) passes: &'a [Pass<'a>],
+    pub(super) geometry: &'a Geometry,
+    pub(super) plan: &'a Plan,
+}
+
+impl ReplayInput<'_> {
+    /// Puts summary, answers and overview.
+    pub(super) fn put(&self, findings: &mut Findings) {
+        let (answer, times) = self.comparison();
+        findings.summary = match times.filter(|_| answer.standing == Standing::Info) {
+            Some(times) => wording::summary_of_difference(self.measure(), times),
+            None => answer_as_summary(&answer),
+        };
+        findings.answers.push(self.with_caveats(answer));
+        if let Some((answer, is_late)) = self.timing() {
+            findings.overview.answers.extend(is_late.then(|| answer.id.clone()));
+            findings.answers.push(answer);
+        }
+        if !self.passes.is_empty() {
+            findings.overview.table = Some(wording::table(self.waits().into_iter(), self.measure()));
+            findings.overview.series = Some("summary".into());
+        }
+    }
+
+    fn measure(&self) -> Measure {
+        if self.options.mode == ReplayMode::Fast { Measure::Busy } else { Measure::Waiting }
+    }
+
+    /// What decides: all waiting, or where I/Os do not leave as they did, the time with anything in flight.
+    fn pair(&self, pass: &Pass<'_>) -> ReplayPair {
+        match self.measure() {
+            Measure::Busy => pass.replay_record.busy,
+            Measure::Waiting => pass.replay_record.waiting(),
+        }
+    }
+
+    /// The mean over the passes, in nanoseconds.
+    fn mean_of(&self, time: impl Fn(&Pass<'_>) -> u64) -> Latency {
+        let times: Vec<f64> = self.passes.iter().map(|pass| time(pass) as f64).collect();
+        Latency(mean(&times).unwrap_or(0.0))
+    }
+
+    fn comparison(&self) -> (Answer, Option<Times>) {
+        let measure = self.measure();
+        let Some(first) = self.passes.first() else { return (wording::nothing_measured(measure), None) };
+        let saved: Vec<f64> =
+            self.passes.iter().filter_map(|pass| Some(self.pair(pass).saved_percent()? / 100.0)).collect();
+        let Some(value) = mean(&saved) else {
+            return (wording::no_recorded_latencies(measure, Latency(first.waiting_here() as f64)), None);
+        };
+        let times = Times {
+            recorded: self.mean_of(|pass| self.pair(pass).recorded_ns),
+            here: self.mean_of(|pass| self.pair(pass).replayed_ns),
+            saved: value,
+            interval: mean_interval(&saved, CONFIDENCE),
+        };
+        let known = first.replay_record.paired_ios() as f64 / first.replay_record.ios as f64;
+        let answer = if known >= PAIRED_MIN {
+            self.decide(times)
+        } else {
+            wording::few_recorded_latencies(measure, times, Share(known))
+        };
+        let answer = match times.interval {
+            Some(Interval { low, high }) => answer.estimate(100.0 * value, 100.0 * low, 100.0 * high, "%"),
+            None => answer.caveat(wording::measured_once()),
+        };
+        (self.with_evidence(answer), Some(times))
+    }
+
+    fn decide(&self, times: Times) -> Answer {
+        let measure = self.measure();
+        let (low, high, margin) = match times.interval {
+            Some(Interval { low, high }) => (low, high, 0.0),
+            None => (times.saved, times.saved, MARGIN),
+        };
+        if low > margin || (high < -margin && !self.is_slow_by_lateness()) {
+            wording::differs(measure, times)
+        } else if high < -margin {
+            wording::replay_was_late(measure, times)
+        } else if times.interval.is_none() {
+            let answer = wording::within_margin(measure, times, Share(MARGIN));
+            wording::with_more_passes(answer, self.plan, &self.rerun_options(PASSES_FEW))
+        } else {
+            let answer = wording::within_noise(measure, times);
+            wording::with_more_passes(answer, self.plan, &self.rerun_options(PASSES_MANY))
+        }
+    }
+
+    /// Whether the drive would be no slower had the replay itself been on time.
+    fn is_slow_by_lateness(&self) -> bool {
+        if self.options.mode == ReplayMode::Fast {
+            return false;
+        }
+        let saved_on_time = |pass: &Pass<'_>| {
+            let ReplayPair { replayed_ns, recorded_ns } = self.pair(pass);
+            let replayed_ns = replayed_ns.saturating_sub(pass.own_lateness());
+            ReplayPair { replayed_ns, recorded_ns }.saved_percent()
+        };
+        let saved: Vec<f64> = self.passes.iter().filter_map(saved_on_time).collect();
+        mean(&saved).is_some_and(|saved| saved > -100.0 * MARGIN)
+    }
+
+    /// The options of the same replay with so many passes.
+    fn rerun_options(&self, passes: u32) -> String {
+        let ReplayOptions { trace, format, volume, mode, speed, idle_max, reads_only, .. } = self.options;
+        let quote = likenew_core::shell::shell_quote;
+        let mut options = format!("--trace {}", quote(trace));
+        let mut add = |option: Option<String>| options.extend(option.map(|option| format!(" {option}")));
+        add(format.as_ref().map(|format| format!("--format {}", quote(format))));
+        add(volume.as_ref().map(|volume| format!("--volume {}", quote(volume))));
+        add((*mode != ReplayMode::default()).then(|| format!("--mode {mode}")));
+        add((*speed != 1.0).then(|| format!("--speed {speed}")));
+        add(idle_max.map(|idle_max| format!("--idle-max {}", exact_duration(idle_max))));
+        add(reads_only.then(|| "--reads-only".to_owned()));
+        add(Some(format!("--passes {passes}")));
+        options
+    }
+
+    fn with_evidence(&self, answer: Answer) -> Answer {
+        let busy = |pass: &Pass<'_>| pass.replay_record.busy;
+        let (here, recorded) =
+            (self.mean_of(|pass| busy(pass).replayed_ns), self.mean_of(|pass| busy(pass).recorded_ns));
+        if self.measure() == Measure::Busy {
+            return answer;
+        }
+        let saved = (recorded.0 > 0.0).then(|| 1.0 - here.0 / recorded.0);
+        let answer = answer.with_evidence(wording::busy_times(here, recorded, saved));
+        if self.options.mode == ReplayMode::Timed
+            || self.options.idle_max.is_some()
+            || self.options.speed != 1.0
+        {
+            return answer;
+        }
+        answer.with_evidence(wording::elapsed_times(
+            self.mean_of(|pass| pass.segment.elapsed().0),
+            self.mean_of(|pass| pass.replay_record.recorded_elapsed.0),
+        ))
+    }
+
+    /// What limits the answer, in the pass and in the trace.
+    fn with_caveats(&self, mut answer: Answer) -> Answer {
+        let Some(first) = self.passes.first() else { return answer };
+        let ReplayRecord { ios, skips, remapped_ios, .. } = *first.replay_record;
+        let options = self.options;
+        let share = |of: u64, all: u64| Share(of as f64 / all.max(1) as f64);
+        let summary = options.summary.as_ref();
+        let mut add = |applies: bool, sentence: String| answer.caveats.extend(applies.then_some(sentence));
+        add(!first.is_whole(), wording::stopped_early(ios));
+        add(options.time.is_some(), wording::time_limit().into());
+        add(options.mode == ReplayMode::Fast, wording::fast_has_no_think_time().into());
+        add(options.mode == ReplayMode::Timed, wording::timed_waits_for_nothing().into());
+        for note in summary.iter().flat_map(|summary| &summary.notes) {
+            add(true, wording::note_of_trace(note));
+        }
+        let has_ends = summary.is_some_and(|summary| summary.ends > 0);
+        add(options.mode == ReplayMode::Dependent && !has_ends, wording::no_recorded_ends().into());
+        add(options.speed != 1.0, wording::replay_speed(options.speed));
+        add(options.idle_max.is_some(), wording::pauses_were_cut(options.idle_max.unwrap_or_default()));
+        let skipped = share(skips, ios + skips);
+        add(skips > 0 && options.reads_only, wording::only_reads_replayed(skipped));
+        add(skips > 0 && !options.reads_only, wording::trim_left_out(skipped));
+        add(remapped_ios > 0, wording::remapped(share(remapped_ios, ios)));
+        let writes = summary.is_some_and(|summary| summary.writes > 0);
+        add(writes && !options.reads_only, wording::data_not_recorded(options.data));
+        add(options.prepare && self.geometry.writable, wording::prepared().into());
+        answer
+    }
+
+    /// Whether the replay itself kept the times, and whether it was late.
+    fn timing(&self) -> Option<(Answer, bool)> {
+        let first = self.passes.first()?;
+        if first.replay_record.lateness.count() == 0 || self.geometry.clock == Clock::Virtual {
+            return None;
+        }
+        let lateness: u64 = self.passes.iter().map(Pass::own_lateness).sum();
+        let waiting: u64 = self.passes.iter().map(Pass::waiting_here).sum();
+        let share = lateness as f64 / waiting.max(1) as f64;
+        let p99 = self.passes.iter().map(|pass| pass.replay_record.lateness.quantile(0.99)).max();
+        let p99 = p99.unwrap_or(Nanos::ZERO);
+        let is_late = share > LATE_SHARE;
+        let answer = if is_late { wording::late } else { wording::on_time };
+        Some((answer(p99, Share(share)), is_late))
+    }
+
+    /// All applications together, then each.
+    fn waits(&self) -> Vec<WaitRow> {
+        let names = self.options.summary.as_ref().map_or(&[][..], |summary| &summary.applications);
+        let here = self.mean_of(|pass| match self.measure() {
+            Measure::Busy => pass.replay_record.busy.replayed_ns,
+            Measure::Waiting => pass.waiting_here(),
+        });
+        let pair = ReplayPair {
+            replayed_ns: self.mean_of(|pass| self.pair(pass).replayed_ns).0 as u64,
+            recorded_ns: self.mean_of(|pass| self.pair(pass).recorded_ns).0 as u64,
+        };
+        let ios = self.passes.first().map_or(0, |pass| pass.replay_record.ios);
+        let all = wait_row(wording::ALL_APPLICATIONS.into(), ios, here, pair);
+        let row = |of: Application| {
+            let (here, pair) = match self.measure() {
+                Measure::Busy => (of.busy.replayed_ns, of.busy),
+                Measure::Waiting => (of.waiting_here, of.waiting),
+            };
+            wait_row(of.name, of.ios, Latency(here as f64), pair)
+        };
+        let each = of_applications(self.passes, names);
+        // A trace that names no application has all of them in one row already.
+        let each = if names.is_empty() { Vec::new() } else { each };
+        std::iter::once(all).chain(each.into_iter().map(row)).collect()
+    }
+}
+
+fn wait_row(name: String, ios: u64, here: Latency, pair: ReplayPair) -> WaitRow {
+    let recorded = (pair.recorded_ns > 0).then_some(pair.recorded_ns as f64);
+    WaitRow {
+        name,
+        ios,
+        recorded: recorded.map(Latency),
+        here,
+        ratio: recorded.map(|recorded| pair.replayed_ns as f64 / recorded),
+    }
+}

@@ -1,0 +1,373 @@
+//! The sentences of replay.
+
+use likenew_core::answer::Answer;
+use likenew_core::io::DataClass;
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Factor, Latency, Number, Share, with_range};
+use likenew_core::units::Nanos;
+use likenew_stats::interval::Interval;
+
+use likenew_procedure_support::wording::rerun;
+
+/// What a table shows where nothing is known.
+const MISSING: &str = "–";
+
+pub(super) const LATENCY_TITLE: &str = "Mean latency along the trace";
+pub(super) const LATENCY_AXIS: &str = "mean latency";
+pub(super) const TIME_AXIS: &str = "time in the trace";
+pub(super) const APPLICATIONS_TITLE: &str = "Waiting time of each application";
+pub(super) const APPLICATION_AXIS: &str = "application";
+pub(super) const WAITING_AXIS: &str = "waiting time";
+pub(super) const HERE_LINE: &str = "this drive";
+pub(super) const RECORDED_LINE: &str = "recorded";
+
+pub(super) fn no_trace() -> String {
+    "trace: name the file of a trace".into()
+}
+
+pub(super) fn unknown_mode(text: &str) -> String {
+    format!("unknown mode \"{text}\"; use dependent, timed or fast")
+}
+
+pub(super) fn fast_keeps_no_times() -> String {
+    "speed and idle_max change recorded times, which mode = \"fast\" does not keep; remove one of them".into()
+}
+
+pub(super) fn no_trace_summary(trace: &str) -> String {
+    format!("the plan does not say what {trace} holds; run it with likenew run or likenew replay")
+}
+
+pub(super) fn nothing_to_replay(trace: &str, reads_only: bool) -> String {
+    let what = if reads_only { "reads" } else { "I/Os" };
+    format!("{trace} holds no {what}")
+}
+
+pub(super) fn trace_writes(trace: &str) -> String {
+    format!("this target is read-only, and {trace} holds writes; add --reads-only, or test a folder")
+}
+
+/// What decides: the sum of latencies, or, where I/Os start as soon as possible, the time with any in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    Waiting,
+    Busy,
+}
+
+impl Measure {
+    fn id(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting_time",
+            Self::Busy => "busy_time",
+        }
+    }
+
+    fn question(self) -> &'static str {
+        match self {
+            Self::Waiting => "Waiting time",
+            Self::Busy => "Busy time",
+        }
+    }
+}
+
+/// The same time in the trace and on this drive, in nanoseconds, and how much of it is saved: a share of 1, below zero
+/// where it takes longer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Times {
+    pub(super) recorded: Latency,
+    pub(super) here: Latency,
+    pub(super) saved: f64,
+    /// Of `saved`; none of a single pass.
+    pub(super) interval: Option<Interval>,
+}
+
+impl Times {
+    fn arrow(self) -> String {
+        format!("{} → {}", self.recorded, self.here)
+    }
+
+    /// `75% less than`, `2.00× as long as`.
+    fn compared(self) -> String {
+        let conjunction = if self.saved > DOUBLE { "than" } else { "as" };
+        format!("{} {conjunction}", self.change())
+    }
+
+    /// `75% (70–80) less`, `12% more`, `2.00× as long`.
+    fn change(self) -> String {
+        let Self { saved, interval, .. } = self;
+        let Some(Interval { low, high }) = interval else { return change(saved) };
+        if saved >= 0.0 {
+            format!("{} less", with_range(Share(saved), Share(low), Share(high)))
+        } else if saved > DOUBLE {
+            format!("{} more", with_range(Share(-saved), Share(-high), Share(-low)))
+        } else {
+            let range = with_range(Factor(1.0 - saved), Factor(1.0 - high), Factor(1.0 - low));
+            format!("{range} as long")
+        }
+    }
+}
+
+/// From twice as long on, a factor is easier to read than a percentage.
+const DOUBLE: f64 = -1.0;
+
+fn change(saved: f64) -> String {
+    match saved {
+        ..=DOUBLE => format!("{} as long", Factor(1.0 - saved)),
+        ..0.0 => format!("{} more", Share(-saved)),
+        _ => format!("{} less", Share(saved)),
+    }
+}
+
+/// A difference that is clear, to either side.
+pub(super) fn differs(measure: Measure, times: Times) -> Answer {
+    let answer = format!("{} recorded: {}", times.compared(), times.arrow());
+    Answer::info(measure.id(), measure.question(), answer)
+}
+
+/// `margin`: what one pass cannot tell from no difference.
+pub(super) fn within_margin(measure: Measure, times: Times, margin: Share) -> Answer {
+    let answer = format!("{}; one pass cannot tell less than {margin} from no change", times.arrow());
+    Answer::unknown(measure.id(), measure.question(), answer)
+}
+
+pub(super) fn within_noise(measure: Measure, times: Times) -> Answer {
+    let answer = match times.interval {
+        Some(Interval { low, high }) => {
+            format!("{}; between {} and {}, too uncertain to call", times.arrow(), change(high), change(low))
+        }
+        None => format!("{}; too uncertain to call", times.arrow()),
+    };
+    Answer::unknown(measure.id(), measure.question(), answer)
+}
+
+/// A drive that looks slower because the replay itself was late.
+pub(super) fn replay_was_late(measure: Measure, times: Times) -> Answer {
+    let answer = format!("{}; the replay was late, and on time the drive may be no slower", times.arrow());
+    Answer::unknown(measure.id(), measure.question(), answer)
+}
+
+/// `known`: the share of I/Os whose latency the trace has.
+pub(super) fn few_recorded_latencies(measure: Measure, times: Times, known: Share) -> Answer {
+    let answer = format!("{}, of the {known} of I/Os whose latency the trace has", times.arrow());
+    Answer::unknown(measure.id(), measure.question(), answer)
+}
+
+pub(super) fn no_recorded_latencies(measure: Measure, here: Latency) -> Answer {
+    let answer = format!("{here} on this drive; the trace has no latencies to compare with");
+    Answer::unknown(measure.id(), measure.question(), answer)
+}
+
+pub(super) fn nothing_measured(measure: Measure) -> Answer {
+    Answer::unknown(measure.id(), measure.question(), "nothing was measured")
+}
+
+pub(super) fn summary_of_difference(measure: Measure, times: Times) -> String {
+    let (change, arrow) = (times.change(), times.arrow());
+    match measure {
+        Measure::Waiting => format!("Programs would wait {change} on this drive: {arrow} over the trace."),
+        Measure::Busy => {
+            format!("As fast as it goes, this drive is busy {} recorded: {arrow}.", times.compared())
+        }
+    }
+}
+
+pub(super) fn measured_once() -> &'static str {
+    "It was measured once, so how much results vary is unknown."
+}
+
+/// Adds the command that measures how much passes vary.
+pub(super) fn with_more_passes(answer: Answer, plan: &Plan, options: &str) -> Answer {
+    answer.action(rerun("more_passes", "Measure how much results vary", plan, options))
+}
+
+/// `saved`: a share of 1.
+pub(super) fn busy_times(here: Latency, recorded: Latency, saved: Option<f64>) -> String {
+    let times = format!("I/O was in flight for {here} here and {recorded} in the trace");
+    match saved {
+        Some(saved) => format!("{times}: {}.", change(saved)),
+        None => format!("{times}."),
+    }
+}
+
+pub(super) fn elapsed_times(here: Latency, recorded: Latency) -> String {
+    format!("The replay took {here}; the recording took {recorded}.")
+}
+
+pub(super) fn stopped_early(ios: u64) -> String {
+    format!("It was stopped early: this is about the first {} I/Os only.", Number(ios as f64))
+}
+
+pub(super) fn time_limit() -> &'static str {
+    "Each pass ended at the time limit, wherever it was in the trace."
+}
+
+pub(super) fn fast_has_no_think_time() -> &'static str {
+    "As fast as possible ignores think times: more I/Os were in flight than the recorded programs had."
+}
+
+pub(super) fn timed_waits_for_nothing() -> &'static str {
+    "I/Os left at their recorded times. Programs would have waited for a slower drive, and gone on sooner on a \
+     faster one."
+}
+
+pub(super) fn note_of_trace(note: &str) -> String {
+    format!("Trace: {note}.")
+}
+
+pub(super) fn no_recorded_ends() -> &'static str {
+    "The trace does not say when I/Os ended, so each application was taken to do one I/O at a time."
+}
+
+pub(super) fn replay_speed(speed: f64) -> String {
+    format!("Recorded times were replayed {} as fast.", Factor(speed))
+}
+
+pub(super) fn pauses_were_cut(idle_max: Nanos) -> String {
+    format!("Pauses were cut to {idle_max}, which leaves a drive less time for garbage collection.")
+}
+
+pub(super) fn only_reads_replayed(skipped: Share) -> String {
+    format!("Only reads were replayed; {skipped} of the I/Os were left out.")
+}
+
+pub(super) fn trim_left_out(skipped: Share) -> String {
+    format!("This target has no TRIM; {skipped} of the I/Os were left out.")
+}
+
+pub(super) fn remapped(share: Share) -> String {
+    format!("{share} of the I/Os were moved or made longer to fit this target's addresses and blocks.")
+}
+
+pub(super) fn data_not_recorded(data: DataClass) -> String {
+    format!("A trace has no written data; {data} data was written instead.")
+}
+
+pub(super) fn prepared() -> &'static str {
+    "What the trace touches was written once sequentially before, not as years of use leave it."
+}
+
+/// `late`: what 99% of I/Os were late at most; `share`: lateness that the drive did not cause, of all waiting.
+pub(super) fn on_time(late: Nanos, share: Share) -> Answer {
+    let answer = format!("99% of I/Os left at most {late} late");
+    Answer::good("replay_timing", "Replay timing", answer).with_evidence(own_lateness(share))
+}
+
+pub(super) fn late(late: Nanos, share: Share) -> Answer {
+    let answer = format!("the replay itself was late, by {share} of all waiting");
+    Answer::unknown("replay_timing", "Replay timing", answer)
+        .with_evidence(format!("99% of I/Os left at most {late} late."))
+        .caveat("Other programs may have used the processor. The replay needs one for itself.")
+}
+
+fn own_lateness(share: Share) -> String {
+    format!("Lateness that the drive did not cause is {share} of all waiting.")
+}
+
+/// Who waited how long, on the first screen.
+pub(super) struct WaitRow {
+    pub(super) name: String,
+    pub(super) ios: u64,
+    pub(super) recorded: Option<Latency>,
+    pub(super) here: Latency,
+    /// Time here over recorded time, of the same I/Os.
+    pub(super) ratio: Option<f64>,
+}
+
+pub(super) const ALL_APPLICATIONS: &str = "all";
+
+pub(super) fn table(rows: impl Iterator<Item = WaitRow>, measure: Measure) -> OverviewTable {
+    let name = match measure {
+        Measure::Waiting => "waiting",
+        Measure::Busy => "busy",
+    };
+    let headings = [
+        "application".to_owned(),
+        "I/Os".into(),
+        format!("{name}, recorded"),
+        "here".into(),
+        "here / recorded".into(),
+    ];
+    let mut table = OverviewTable::new(headings);
+    for WaitRow { name, ios, recorded, here, ratio } in rows {
+        let text = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
+        let cells = [
+            name,
+            Number(ios as f64).to_string(),
+            text(recorded.map(|time| time.to_string())),
+            here.to_string(),
+            text(ratio.map(|ratio| Share(ratio).to_string())),
+        ];
+        table.push_with_share(cells, ratio.map(|ratio| ratio.min(1.0)));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_procedure_support::wording::answer_as_summary;
+
+    use super::*;
+
+    fn times(here_ms: f64, interval: Option<(f64, f64)>) -> Times {
+        Times {
+            recorded: Latency(100e6),
+            here: Latency(here_ms * 1e6),
+            saved: 1.0 - here_ms / 100.0,
+            interval: interval.map(|(low, high)| Interval { low, high }),
+        }
+    }
+
+    #[test]
+    fn summaries_name_the_change() {
+        assert_eq!(
+            summary_of_difference(Measure::Waiting, times(25.0, Some((0.7, 0.8)))),
+            "Programs would wait 75% (70–80) less on this drive: 100 ms → 25.0 ms over the trace."
+        );
+        assert_eq!(
+            summary_of_difference(Measure::Waiting, times(112.0, None)),
+            "Programs would wait 12% more on this drive: 100 ms → 112 ms over the trace."
+        );
+        assert_eq!(
+            summary_of_difference(Measure::Busy, times(300.0, None)),
+            "As fast as it goes, this drive is busy 3.00× as long as recorded: 100 ms → 300 ms."
+        );
+    }
+
+    #[test]
+    fn answers_can_be_read_with_their_questions() {
+        let text = |answer: Answer| answer_as_summary(&answer);
+        assert_eq!(
+            text(differs(Measure::Waiting, times(250.0, Some((-1.6, -1.4))))),
+            "Waiting time: 2.50× (2.40–2.60) as long as recorded: 100 ms → 250 ms."
+        );
+        assert_eq!(
+            text(within_margin(Measure::Waiting, times(98.0, None), Share(0.05))),
+            "Waiting time: 100 ms → 98.0 ms; one pass cannot tell less than 5% from no change."
+        );
+        assert_eq!(
+            text(within_noise(Measure::Waiting, times(98.0, Some((-0.35, 0.4))))),
+            "Waiting time: 100 ms → 98.0 ms; between 40% less and 35% more, too uncertain to call."
+        );
+        assert_eq!(
+            text(late(Nanos::from_millis(2), Share(0.12))),
+            "Replay timing: the replay itself was late, by 12% of all waiting."
+        );
+        assert_eq!(
+            busy_times(Latency(25e6), Latency(100e6), Some(0.75)),
+            "I/O was in flight for 25.0 ms here and 100 ms in the trace: 75% less."
+        );
+    }
+
+    #[test]
+    fn a_row_ends_with_what_is_left_of_the_wait() {
+        let row = WaitRow {
+            name: "make".into(),
+            ios: 12_345,
+            recorded: Some(Latency(100e6)),
+            here: Latency(25e6),
+            ratio: Some(0.25),
+        };
+        let table = table([row].into_iter(), Measure::Waiting);
+        assert_eq!(table.rows[0].cells, ["make", "12,345", "100 ms", "25.0 ms", "25%"]);
+    }
+}

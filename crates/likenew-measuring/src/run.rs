@@ -1,0 +1,206 @@
+//! Any workload, as a plan describes it.
+
+mod wording;
+
+use likenew_core::drive::Kind;
+use likenew_core::findings::{Findings, Line, Row, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::overview::Lead;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::quantity::{Iops, Rate};
+use likenew_core::segment::Segment;
+use likenew_core::tally::Tally;
+use likenew_core::units::{Nanos, size_text};
+use likenew_core::workload::Workload;
+use serde::{Deserialize, Serialize};
+
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::{LatencyColumns, row};
+use likenew_procedure_support::series::{axis, speed, speed_over_time};
+use likenew_procedure_support::workloads::prepare;
+use wording::{TableRow, WorkloadSpeed};
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "run",
+    question: "How fast does this drive run the workload of a plan?",
+    writes: "what the plan says; in a folder to temporary files, which it writes once before",
+    manual: include_str!("run.md"),
+};
+
+/// The options of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunOptions {
+    /// Files that a folder is laid out as.
+    #[serde(default = "default_one")]
+    pub files: u32,
+    /// Bytes of each.
+    #[serde(default = "gibibyte", with = "size_text")]
+    pub file_size: u64,
+    /// One after the other.
+    pub workload: Vec<Workload>,
+}
+
+fn default_one() -> u32 {
+    1
+}
+
+fn gibibyte() -> u64 {
+    1 << 30
+}
+
+/// The procedure.
+pub struct Run {
+    options: RunOptions,
+}
+
+impl Run {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        let options: RunOptions = options("run", table)?;
+        if options.workload.is_empty() {
+            return Err(wording::no_workload());
+        }
+        if options.files == 0 || options.file_size == 0 || !options.file_size.is_multiple_of(4096) {
+            return Err(wording::wrong_files());
+        }
+        Ok(Self { options })
+    }
+
+    /// In a folder, files that were never written cannot be read, so they are filled first.
+    fn prepares(&self, evidence: &Evidence) -> bool {
+        evidence.identity.kind == Kind::Folder
+    }
+
+    fn prepare(&self) -> Workload {
+        let (files, each) = (u64::from(self.options.files), self.options.file_size);
+        prepare(files * each, each, DataClass::Random)
+    }
+
+    fn measured_segments<'a>(&self, evidence: &'a Evidence) -> &'a [Segment] {
+        let skip = usize::from(self.prepares(evidence)).min(evidence.segments.len());
+        &evidence.segments[skip..]
+    }
+}
+
+impl Procedure for Run {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: self.options.files, file_bytes: self.options.file_size }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let index = evidence.segments.len();
+        let prepares = usize::from(self.prepares(evidence));
+        let seed = evidence.plan.seed_of(index);
+        if index < prepares {
+            return Ok(Step::Run(Workload { seed, ..self.prepare() }));
+        }
+        Ok(self.options.workload.get(index - prepares).map_or(Step::Done, |workload| {
+            let seed = if workload.seed == 0 { seed } else { workload.seed };
+            Step::Run(Workload { seed, ..workload.clone() })
+        }))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let segments = self.measured_segments(evidence);
+        let mut findings = Findings::default();
+        findings.overview.lead = Lead::Table;
+        let speeds: Vec<WorkloadSpeed<'_>> = segments.iter().filter_map(workload_speed).collect();
+        if !speeds.is_empty() {
+            findings.summary = wording::summary(&speeds);
+            findings.answers.extend(speeds.iter().map(WorkloadSpeed::answer));
+            findings.answers[0].caveats.push(wording::measured_once().into());
+            findings.overview.table = Some(wording::table(segments.iter().flat_map(overview_rows)));
+            findings.overview.series = Some("seconds".into());
+        }
+        findings.answers.extend(refusals(segments));
+        findings.tables.insert("workloads".into(), segments.iter().flat_map(rows).collect());
+        findings.series.extend(seconds(segments).map(|series| ("seconds".to_owned(), series)));
+        findings
+    }
+}
+
+fn workload_speed(segment: &Segment) -> Option<WorkloadSpeed<'_>> {
+    let iops = Iops(segment.iops()?);
+    Some(WorkloadSpeed { name: &segment.workload.name, rate: segment.bytes_per_s().map(Rate), iops })
+}
+
+#[derive(Serialize)]
+struct WorkloadRow<'a> {
+    workload: &'a str,
+    stream: u16,
+    op: Op,
+    ios: u64,
+    bytes: u64,
+    bytes_per_s: Option<f64>,
+    iops: Option<f64>,
+    #[serde(flatten)]
+    latency: LatencyColumns,
+    errors: u64,
+    elapsed_ns: u64,
+}
+
+/// Events a second; nothing of a segment that measured nothing, and of what took less than the clock can tell: fio's has
+/// milliseconds.
+fn per_second(segment: &Segment, events: u64) -> Option<f64> {
+    let elapsed = segment.elapsed();
+    let is_measured = segment.measurement_error().is_none() && elapsed > Nanos::ZERO;
+    is_measured.then(|| events as f64 / elapsed.as_secs_f64())
+}
+
+fn rows(segment: &Segment) -> Vec<Row> {
+    let is_measured = segment.measurement_error().is_none();
+    let rows = segment.tallies.iter().map(|tally| {
+        row(WorkloadRow {
+            workload: &segment.workload.name,
+            stream: tally.stream,
+            op: tally.op,
+            ios: tally.ios,
+            bytes: tally.bytes,
+            bytes_per_s: per_second(segment, tally.bytes),
+            iops: per_second(segment, tally.done_ios()),
+            latency: if is_measured { tally.into() } else { LatencyColumns::default() },
+            errors: tally.errors + tally.short,
+            elapsed_ns: segment.elapsed().0,
+        })
+    });
+    rows.collect()
+}
+
+/// A row for each operation of each stream, as the table of workloads has them.
+fn overview_rows(segment: &Segment) -> Vec<TableRow<'_>> {
+    let is_measured = segment.measurement_error().is_none();
+    let overview = |tally: &Tally| {
+        // What another program measured may know the mean alone, or nothing.
+        let spread = (is_measured && tally.latency.count() > 0).then_some(&tally.latency);
+        let has_mean = is_measured && (spread.is_some() || tally.latency_ns_sum > 0);
+        TableRow {
+            workload: &segment.workload.name,
+            op: tally.op.name(),
+            bytes_per_s: per_second(segment, tally.bytes),
+            iops: per_second(segment, tally.done_ios()),
+            latency_ns_mean: has_mean.then(|| tally.latency_ns_mean()),
+            latency_p99: spread.map(|latency| latency.quantile(0.99)),
+            latency_max: spread.map(|latency| latency.max()),
+        }
+    };
+    segment.tallies.iter().map(overview).collect()
+}
+
+/// Nothing where speed over time is not known: of rests, and of what another program measured.
+fn seconds(segments: &[Segment]) -> Option<Series> {
+    let origin = segments.first()?.started_at;
+    let line = |segment: &Segment| Line::new(&segment.workload.name, speed_over_time(segment, origin));
+    let lines: Vec<Line> = segments.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    let title = wording::SECONDS_TITLE;
+    (!lines.is_empty()).then(|| Series::new(title, Shape::Line, axis("time", "ns"), speed()).lines(lines))
+}

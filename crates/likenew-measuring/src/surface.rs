@@ -1,0 +1,344 @@
+//! Speed along the address space, access time by distance, and what the drive's cache delivers: a map of a drive.
+
+mod access;
+mod burst;
+mod curve;
+mod ends;
+mod pictures;
+mod seek_profile;
+mod slow_regions;
+mod surface_options;
+mod tracks;
+mod wording;
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::drive::Kind;
+use likenew_core::findings::Findings;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::quantity::{Latency, Rate, Share, Size};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+
+use access::Access;
+use curve::Curve;
+use ends::Ends;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::row;
+use likenew_procedure_support::wording::{answer_as_summary, target_is_read_only};
+use likenew_procedure_support::workloads::prepare;
+use slow_regions::{SlowRegions, suspects};
+pub use surface_options::SurfaceOptions;
+use surface_options::{POINTS_MAX, SPAN_OF_FOLDER};
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "surface",
+    question: "Is the drive equally fast at all addresses, how long is a random access, and are there slow regions?",
+    writes: "nothing, unless --op write is given; in a folder it first writes temporary files to read",
+    manual: include_str!("surface.md"),
+};
+
+/// The names of workloads: what was measured is found by them.
+const PROBES: &str = "probes";
+const SMALL: &str = "small, from memory";
+const BURST: &str = "burst";
+/// The probes may take so many times as long as a point.
+const PROBES_TIMES: u64 = 10;
+/// Bytes of the burst, and of one I/O of it; in flight at once.
+const BURST_BYTES: u64 = 64 << 20;
+const BURST_BLOCK: u64 = 128 << 10;
+const BURST_DEPTH: u32 = 4;
+/// Times that one small block is moved from the drive's cache.
+const SMALL_IOS: u64 = 200;
+
+/// The procedure.
+pub struct Surface {
+    options: SurfaceOptions,
+}
+
+impl Surface {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("surface", table)?)
+    }
+
+    /// With these options.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn new(options: SurfaceOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    /// The workload after so many, if there is one.
+    fn workload(&self, evidence: &Evidence, done: usize) -> Result<Option<Workload>, String> {
+        let span = self.options.span_on(&evidence.geometry)?;
+        let prepared = preparation_runs(evidence);
+        if done < prepared {
+            return Ok(Some(prepare(span, span, self.options.data)));
+        }
+        let done = done - prepared;
+        if done < self.options.points as usize {
+            return Ok(Some(self.point(done, span)));
+        }
+        let mut rest = self.retests(evidence, span, 1);
+        if self.options.probes > 0 {
+            rest.push(self.probes(span));
+        }
+        if self.options.burst > 0 {
+            rest.push(self.small());
+            rest.push(self.burst());
+        }
+        // The second retest comes last, so that no cache of the drive still has what the first one brought.
+        rest.extend(self.retests(evidence, span, 2));
+        Ok(rest.into_iter().nth(done - self.options.points as usize))
+    }
+
+    fn point(&self, index: usize, span: u64) -> Workload {
+        let range = self.options.range(index, span);
+        let elapsed = (!self.options.whole).then_some(self.options.time);
+        let until = Until { elapsed, bytes: Some(range.end - range.start), ops: None };
+        self.in_sequence(point_name(index + 1), range, until)
+    }
+
+    fn retests(&self, evidence: &Evidence, span: u64, round: u32) -> Vec<Workload> {
+        if round > self.options.retests {
+            return Vec::new();
+        }
+        let curve = self.curve(evidence, span);
+        let suspects = suspects(&curve, &self.options).into_iter();
+        let retests = suspects.map(|suspect| {
+            let range = suspect.retest.clone();
+            let until =
+                Until { elapsed: Some(self.options.time), bytes: Some(range.end - range.start), ops: None };
+            self.in_sequence(retest_name(suspect.point, round), range, until)
+        });
+        retests.collect()
+    }
+
+    /// The first I/O is kept, as its end parts the seek from the transfer.
+    fn in_sequence(&self, name: String, range: Range<u64>, until: Until) -> Workload {
+        let SurfaceOptions { op, block, depth, data, .. } = self.options;
+        let stream =
+            Stream::closed(op, block as u32, AccessPattern::Sequential(Region::bytes(range)), depth, data);
+        Workload { samples: 1, ..Workload::new(name, until, vec![stream]) }
+    }
+
+    fn probes(&self, span: u64) -> Workload {
+        let SurfaceOptions { op, probes, probe_block, data, .. } = self.options;
+        let time = Nanos(self.options.time.0 * PROBES_TIMES);
+        let until = Until { elapsed: Some(time), ..Until::ops(u64::from(probes)) };
+        let place = AccessPattern::Random(Region::bytes(0..span));
+        let stream = Stream::closed(op, probe_block as u32, place, 1, data);
+        Workload { samples: probes, ..Workload::new(PROBES, until, vec![stream]) }
+    }
+
+    fn small(&self) -> Workload {
+        let SurfaceOptions { op, probe_block, data, time, .. } = self.options;
+        let place = AccessPattern::Sequential(Region::bytes(0..probe_block));
+        let until = Until { elapsed: Some(time), ..Until::ops(SMALL_IOS) };
+        Workload::new(SMALL, until, vec![Stream::closed(op, probe_block as u32, place, 1, data)])
+    }
+
+    fn burst(&self) -> Workload {
+        let SurfaceOptions { op, burst, data, time, .. } = self.options;
+        let place = AccessPattern::Sequential(Region::bytes(0..burst));
+        let until = Until { elapsed: Some(time), ..Until::bytes(BURST_BYTES) };
+        let block = BURST_BLOCK.min(burst) as u32;
+        Workload::new(BURST, until, vec![Stream::closed(op, block, place, BURST_DEPTH, data)])
+    }
+
+    fn curve<'a>(&self, evidence: &'a Evidence, span: u64) -> Curve<'a> {
+        let points =
+            evidence.segments.iter().skip(preparation_runs(evidence)).take(self.options.points as usize);
+        Curve::new(
+            points.enumerate().map(|(index, segment)| (self.options.range(index, span), segment)),
+            span,
+        )
+    }
+}
+
+fn point_name(point: usize) -> String {
+    format!("point {point}")
+}
+
+fn retest_name(point: usize, round: u32) -> String {
+    format!("point {point} again {round}")
+}
+
+/// Temporary files have to be written before they can be read; any other target is read as it is.
+fn preparation_runs(evidence: &Evidence) -> usize {
+    usize::from(evidence.identity.kind == Kind::Folder)
+}
+
+/// What was measured under a name.
+fn segment_named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
+    evidence.segments.iter().find(|segment| segment.workload.name == name)
+}
+
+impl Procedure for Surface {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span.unwrap_or(SPAN_OF_FOLDER) }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        if self.options.op.writes() && !evidence.geometry.writable {
+            return Err(target_is_read_only());
+        }
+        let done = evidence.segments.len();
+        let next = self.workload(evidence, done)?;
+        Ok(next.map_or(Step::Done, |workload| {
+            Step::Run(Workload { seed: evidence.plan.seed_of(done), ..workload })
+        }))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let mut findings = Findings::default();
+        let Ok(span) = self.options.span_on(&evidence.geometry) else { return findings };
+        let curve = self.curve(evidence, span);
+        let access = segment_named(evidence, PROBES)
+            .and_then(|probes| Access::new(probes, segment_named(evidence, SMALL), &curve, self.options.op));
+        let slow_regions = SlowRegions::new(&curve, &self.options, evidence);
+        let ends = Ends::new(&curve, &slow_regions.points());
+        let burst = segment_named(evidence, BURST).filter(|burst| burst.total().bytes > 0);
+        let actions = self.actions(&evidence.plan, span);
+        let is_disk = access.as_ref().is_some_and(Access::is_disk);
+        let answers = &mut findings.answers;
+        answers.extend(self.speed(evidence, &curve, span));
+        answers.extend(slow_regions.answers(&actions));
+        answers.extend(
+            ends.iter().map(|ends| ends.answer(self.options.op, is_disk, actions.more_points.as_ref())),
+        );
+        answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
+        answers.extend(burst.and_then(|burst| burst::answer(burst, &curve, &self.options)));
+        answers.extend(refusals(&evidence.segments));
+        // What is wrong comes first.
+        answers.sort_by_key(|answer| answer.standing != Standing::Problem);
+        findings.summary = self.summary(answers, &curve, access.as_ref());
+        findings.overview.answers = shown(answers);
+        findings.overview.series = (!curve.points.is_empty()).then(|| "curve".into());
+        let mut metrics: Vec<_> = access.iter().flat_map(Access::metrics).collect();
+        metrics.extend(burst.and_then(burst::metric));
+        findings.tables.insert("access".into(), metrics.iter().map(row).collect());
+        findings.tables.insert("zones".into(), ends.iter().flat_map(Ends::zones).map(row).collect());
+        findings.tables.insert("slow_regions".into(), slow_regions.rows().map(row).collect());
+        findings.tables.insert("curve".into(), curve.rows().map(row).collect());
+        if !curve.points.is_empty() {
+            findings.series.insert("curve".into(), pictures::curve(&curve, &slow_regions, self.options.op));
+        }
+        if let Some(access) = &access {
+            findings.series.insert("access_by_distance".into(), pictures::by_distance(access));
+            findings.series.insert("access_by_offset".into(), pictures::by_offset(access, &slow_regions));
+        }
+        findings
+    }
+}
+
+/// What would decide what a run leaves open.
+struct Actions {
+    measure_again: Action,
+    /// Nothing where no more points fit the target.
+    more_points: Option<Action>,
+    /// Nothing where no larger ones do.
+    larger_points: Option<Action>,
+    more_accesses: Action,
+}
+
+/// Points that are advised where those measured decide nothing; never fewer than twice as many.
+const POINTS_TO_DECIDE: u32 = 400;
+/// Bytes of a point that are advised where speeds vary too much.
+const BYTES_TO_DECIDE: u64 = 64 << 20;
+
+impl Surface {
+    fn actions(&self, plan: &Plan, span: u64) -> Actions {
+        let (options, usual) = (&self.options, SurfaceOptions::default());
+        let again = SurfaceOptions { retests: usual.retests, ..options.clone() };
+        let each = if options.whole { options.block } else { options.bytes };
+        let points = options.points.saturating_mul(2).clamp(POINTS_TO_DECIDE, POINTS_MAX);
+        let points = u64::from(points).min(span / each) as u32;
+        let more_points = SurfaceOptions { points, ..options.clone() };
+        let largest = span / u64::from(options.points) / options.block * options.block;
+        let bytes = BYTES_TO_DECIDE.next_multiple_of(options.block).min(largest);
+        let larger_points = SurfaceOptions { bytes, ..options.clone() };
+        let probes = options.probes.saturating_mul(2).clamp(usual.probes, SAMPLES_MAX);
+        let more_accesses = SurfaceOptions { probes, ..options.clone() };
+        let (has_more, has_larger) = (points > options.points, bytes > options.bytes && !options.whole);
+        Actions {
+            measure_again: wording::measure_again(plan, &again.arguments()),
+            more_points: has_more.then(|| wording::more_points(plan, &more_points.arguments())),
+            larger_points: has_larger.then(|| wording::larger_points(plan, &larger_points.arguments())),
+            more_accesses: wording::more_accesses(plan, &more_accesses.arguments()),
+        }
+    }
+
+    /// What is wrong, if anything is, and how fast the drive is.
+    fn summary(&self, answers: &[Answer], curve: &Curve<'_>, access: Option<&Access>) -> String {
+        let mut sentences = Vec::new();
+        if let Some(problem) = answers.first().filter(|answer| answer.standing == Standing::Problem) {
+            sentences.push(answer_as_summary(problem));
+        }
+        if let Some(speeds) = curve_speeds(curve) {
+            let access = access.map(|access| Latency(access.mean_ns));
+            sentences.push(wording::summary(self.options.op, &speeds, access));
+        }
+        sentences.join(" ")
+    }
+
+    fn speed(&self, evidence: &Evidence, curve: &Curve<'_>, span: u64) -> Option<Answer> {
+        let speeds = curve.summary()?;
+        let count = curve.points.len();
+        let mut answer = wording::speed(self.options.op, &curve_speeds(curve)?, count, Size(span));
+        if let Some(interval) = speeds.interval {
+            answer = answer.estimate(speeds.mean, interval.low, interval.high, "bytes/s");
+        }
+        let read: u64 = curve.points.iter().map(|point| point.segment.total().bytes).sum();
+        let share = read as f64 / span as f64;
+        if share < NEARLY_ALL {
+            let whole = SurfaceOptions { whole: true, ..self.options.clone() };
+            let time = Nanos::from_secs_f64(span as f64 / speeds.mean.max(1.0));
+            answer = answer
+                .caveat(wording::only_a_share_was_measured(Share(share), Size(read)))
+                .action(wording::measure_all(&evidence.plan, &whole.arguments(), time));
+        }
+        if matches!(evidence.identity.kind, Kind::Folder | Kind::File) {
+            answer = answer.caveat(wording::ADDRESSES_OF_A_FILE);
+        }
+        Some(answer)
+    }
+}
+
+/// From this share on, all addresses count as measured: the last block of a span may be cut.
+const NEARLY_ALL: f64 = 0.99;
+
+fn curve_speeds(curve: &Curve<'_>) -> Option<wording::CurveSpeeds> {
+    let speeds = curve.summary()?;
+    let (slowest, fastest) = (Rate(speeds.slowest), Rate(speeds.fastest));
+    Some(wording::CurveSpeeds { mean: Rate(speeds.mean), slowest, fastest })
+}
+
+/// The answers of the first screen: all but the speed, which the summary has.
+fn shown(answers: &[Answer]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for answer in answers.iter().filter(|answer| !answer.id.starts_with("sequential_")) {
+        if !ids.contains(&answer.id) {
+            ids.push(answer.id.clone());
+        }
+    }
+    ids
+}

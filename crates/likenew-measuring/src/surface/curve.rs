@@ -1,0 +1,204 @@
+//! The transfer curve: the speed of each point, what it should be by its neighbors, and from when on it is too slow.
+
+use std::ops::Range;
+
+use likenew_core::segment::Segment;
+use likenew_core::tally::Latencies;
+use likenew_core::units::Nanos;
+use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::stalls::Rule;
+use likenew_stats::summary::{maximum, mean, median, median_absolute_deviation, minimum};
+use likenew_stats::trend::trend;
+use serde::Serialize;
+
+use likenew_procedure_support::CONFIDENCE;
+
+/// One point along the addresses.
+pub(super) struct Point<'a> {
+    /// From 1 on.
+    pub(super) number: usize,
+    pub(super) range: Range<u64>,
+    pub(super) segment: &'a Segment,
+    pub(super) bytes_per_s: f64,
+    /// By its neighbors, or by the course of the whole.
+    pub(super) expected: f64,
+}
+
+/// The points in order of address.
+pub(super) struct Curve<'a> {
+    pub(super) points: Vec<Point<'a>>,
+    /// The points that failed: number, addresses, and what became of their I/Os.
+    pub(super) failures: Vec<(usize, Range<u64>, &'a Segment)>,
+    /// A point that falls below this share of what is expected is slow; `None` where there are too few to tell.
+    pub(super) floor: Option<f64>,
+    /// An I/O that took as long as this is slow.
+    pub(super) latency_limit: Nanos,
+    pub(super) span: u64,
+}
+
+/// The extremes of the curve and its mean.
+pub(super) struct Speeds {
+    pub(super) mean: f64,
+    pub(super) interval: Option<Interval>,
+    pub(super) slowest: f64,
+    pub(super) fastest: f64,
+}
+
+#[derive(Serialize)]
+pub(super) struct CurveRow {
+    point: usize,
+    offset_bytes: u64,
+    bytes_per_s: f64,
+    latency_ns_max: u64,
+}
+
+/// A region that loses less than this share of its speed is not slow to whoever reads it; our choice.
+const LOSS_LEAST: f64 = 0.2;
+/// Hampel's rule names what lies three deviations off; five leave one point in a million of normal noise.
+const DEVIATIONS: f64 = 5.0;
+/// Of normal noise, the standard deviation over the median absolute deviation.
+const NORMAL: f64 = 1.4826;
+/// A course explains the curve when half of the points lie within this share of it.
+const COURSE_FITS: f64 = 0.05;
+/// Neighbors on each side that say what a point should be where no course explains the curve.
+const NEIGHBORS: usize = 5;
+/// A side with fewer neighbors, at the ends of the curve, says nothing.
+const SIDE_MIN: usize = 3;
+/// An I/O is slow when it takes five times what is usual here, and not less than a few rotations of a disk.
+const SLOW: Rule = Rule { latency_ns_min: 50_000_000, factor: 5.0 };
+
+impl<'a> Curve<'a> {
+    pub(super) fn new(points: impl Iterator<Item = (Range<u64>, &'a Segment)>, span: u64) -> Self {
+        let mut latencies = Latencies::default();
+        let (mut measured, mut failures) = (Vec::new(), Vec::new());
+        let ran = points.enumerate().filter(|(_, (_, segment))| segment.total().ios > 0);
+        for (index, (range, segment)) in ran {
+            match transfer_rate(segment) {
+                Some(bytes_per_s) => {
+                    latencies.merge(&segment.latencies());
+                    let expected = bytes_per_s;
+                    measured.push(Point { number: index + 1, range, segment, bytes_per_s, expected });
+                }
+                None => failures.push((index + 1, range, segment)),
+            }
+        }
+        let mut points: Vec<Point<'a>> = measured;
+        let speeds: Vec<f64> = points.iter().map(|point| point.bytes_per_s).collect();
+        let floor = expected_speeds(&speeds).and_then(|expected| {
+            points.iter_mut().zip(&expected).for_each(|(point, expected)| point.expected = *expected);
+            floor(&shares(&speeds, &expected))
+        });
+        let latency_limit = Nanos(SLOW.threshold_ns(latencies.quantile(0.5).0));
+        Self { points, failures, floor, latency_limit, span }
+    }
+
+    pub(super) fn speeds(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.bytes_per_s).collect()
+    }
+
+    /// Around the mean lies what the noise about the course leaves open, not the course itself: the points are spread
+    /// evenly, so that they all have the same part of it.
+    pub(super) fn summary(&self) -> Option<Speeds> {
+        let speeds = self.speeds();
+        let center = mean(&speeds)?;
+        let noise: Vec<f64> = self.points.iter().map(|point| point.bytes_per_s - point.expected).collect();
+        let interval = self.floor.and_then(|_| mean_interval(&noise, CONFIDENCE));
+        let half = interval.map(|interval| (interval.high - interval.low) / 2.0);
+        Some(Speeds {
+            mean: center,
+            interval: half.map(|half| Interval { low: center - half, high: center + half }),
+            slowest: minimum(&speeds)?,
+            fastest: maximum(&speeds)?,
+        })
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = CurveRow> {
+        self.points.iter().map(|point| CurveRow {
+            point: point.number,
+            offset_bytes: point.range.start,
+            bytes_per_s: point.bytes_per_s,
+            latency_ns_max: point.segment.latencies().max().0,
+        })
+    }
+}
+
+/// Bytes a second from the end of the first I/O on: until then the drive was on its way. Nothing of what failed.
+pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
+    let whole = segment.bytes_per_s()?;
+    let bytes = segment.total().bytes;
+    let after_first = segment
+        .samples
+        .first()
+        .map(|first| (bytes.saturating_sub(first.bytes()), segment.ended_at.since(first.done)));
+    match after_first {
+        Some((bytes, span)) if bytes > 0 && span > Nanos::ZERO => Some(bytes as f64 / span.as_secs_f64()),
+        _ => Some(whole),
+    }
+}
+
+/// What each point should be: by the course of the whole where that explains the curve, otherwise by its neighbors.
+///
+/// On a disk of even density the bytes of a track, and with them the speed, grow with its radius, and the bytes within
+/// a radius with its square; so the square of the speed is a straight line over addresses. Of a flat curve, too.
+fn expected_speeds(speeds: &[f64]) -> Option<Vec<f64>> {
+    let squares: Vec<f64> = speeds.iter().map(|speed| speed * speed).collect();
+    let line = trend(&squares)?;
+    let course: Vec<f64> = (0..speeds.len()).map(|index| line.at(index).max(0.0).sqrt()).collect();
+    let fits = median_absolute_deviation(&shares(speeds, &course))? <= COURSE_FITS;
+    if fits && course.iter().all(|speed| *speed > 0.0) {
+        return Some(course);
+    }
+    // On the lower side of a step one side is faster, and that is no reason to expect more.
+    let neighbors = |index: usize| {
+        let before = &speeds[index.saturating_sub(NEIGHBORS)..index];
+        let after = &speeds[index + 1..(index + 1 + NEIGHBORS).min(speeds.len())];
+        let sides = [before, after].into_iter().filter(|side| side.len() >= SIDE_MIN);
+        sides.filter_map(median).reduce(f64::min)
+    };
+    (0..speeds.len()).map(neighbors).collect()
+}
+
+fn shares(speeds: &[f64], expected: &[f64]) -> Vec<f64> {
+    let share = |(speed, expected): (&f64, &f64)| if *expected > 0.0 { speed / expected } else { 1.0 };
+    speeds.iter().zip(expected).map(share).collect()
+}
+
+fn floor(shares: &[f64]) -> Option<f64> {
+    let noise = NORMAL * median_absolute_deviation(shares)?;
+    Some((1.0 - LOSS_LEAST).min(1.0 - DEVIATIONS * noise))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disks_course_is_no_loss_and_a_hole_in_it_is() {
+        // The square of the speed falls evenly from 120² to 60².
+        let mut speeds: Vec<f64> =
+            (0..100).map(|index| (14_400.0 - 109.0 * f64::from(index)).sqrt()).collect();
+        (40..48).for_each(|index| speeds[index] = 20.0);
+        let expected = expected_speeds(&speeds).unwrap();
+        let shares = shares(&speeds, &expected);
+        let floor = floor(&shares).unwrap();
+        let slow: Vec<usize> = (0..100).filter(|index| shares[*index] < floor).collect();
+        assert_eq!(slow, (40..48).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn steps_are_judged_by_neighbors() {
+        let mut speeds: Vec<f64> = (0..60).map(|index| if index < 30 { 100.0 } else { 500.0 }).collect();
+        speeds[45] = 200.0;
+        let expected = expected_speeds(&speeds).unwrap();
+        let shares = shares(&speeds, &expected);
+        let floor = floor(&shares).unwrap();
+        let slow: Vec<usize> = (0..60).filter(|index| shares[*index] < floor).collect();
+        assert_eq!(slow, [45]);
+    }
+
+    #[test]
+    fn few_points_expect_nothing() {
+        assert_eq!(expected_speeds(&[5.0; 7]), None);
+        assert_eq!(expected_speeds(&[0.0; 20]).map(|of| shares(&[0.0; 20], &of)), Some(vec![1.0; 20]));
+    }
+}

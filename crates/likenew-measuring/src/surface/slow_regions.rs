@@ -1,0 +1,273 @@
+//! Regions that are slow where their neighbors are not: whether they are slow every time, or were once.
+
+use std::ops::Range;
+
+use likenew_core::answer::Answer;
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::{Rate, Share, Size};
+use likenew_core::sample::Sample;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use serde::Serialize;
+
+use super::Actions;
+use super::curve::{Curve, Point, transfer_rate};
+use super::surface_options::SurfaceOptions;
+use super::wording::{self, RegionText};
+use super::{retest_name, segment_named};
+
+/// More regions than this are not measured again; where there are more, the worst are.
+const SUSPECTS_MAX: usize = 32;
+/// Regions that an answer names; all are in the table.
+const NAMED_MAX: usize = 3;
+/// Where the noise hides a loss of half of the speed, nothing can be said of regions; our choice.
+const FLOOR_LEAST: f64 = 0.5;
+/// Where more than this share of the points are slow, it is hardly the medium; our choice.
+const MANY: f64 = 0.1;
+/// A point that was slow, or that holds a slow I/O.
+pub(super) struct Suspect {
+    /// Its number.
+    pub(super) point: usize,
+    /// The addresses that were slow, as far as they are known.
+    range: Range<u64>,
+    /// The addresses to measure again.
+    pub(super) retest: Range<u64>,
+    bytes_per_s: f64,
+    expected: f64,
+    latency_ns_max: u64,
+}
+
+/// The points to measure again, in order of address; not those that the drive refused to read.
+pub(super) fn suspects(curve: &Curve<'_>, options: &SurfaceOptions) -> Vec<Suspect> {
+    let mut found: Vec<Suspect> = curve
+        .points
+        .iter()
+        .filter(|point| point.segment.errors() == 0 && is_slow(curve, point.expected, point.segment))
+        .map(|point| suspect(curve, point, options))
+        .collect();
+    let severity = |suspect: &Suspect| suspect.bytes_per_s / suspect.expected;
+    found.sort_by(|a, b| severity(a).total_cmp(&severity(b)).then(b.latency_ns_max.cmp(&a.latency_ns_max)));
+    found.truncate(SUSPECTS_MAX);
+    found.sort_by_key(|suspect| suspect.point);
+    found
+}
+
+fn is_slow(curve: &Curve<'_>, expected: f64, segment: &Segment) -> bool {
+    let slow = curve.floor.zip(transfer_rate(segment)).is_some_and(|(floor, rate)| rate < floor * expected);
+    slow || segment.slowest.first().is_some_and(|sample| sample.latency() >= curve.latency_limit)
+}
+
+fn suspect(curve: &Curve<'_>, point: &Point<'_>, options: &SurfaceOptions) -> Suspect {
+    let slow = point.segment.slowest.iter().filter(|sample| sample.latency() >= curve.latency_limit);
+    let range = extent(slow).unwrap_or_else(|| point.range.clone());
+    // One block before it, as the first I/O of a measurement says nothing of speed.
+    let start = range.start.saturating_sub(options.block).max(point.range.start);
+    let retest = if point.range.end - point.range.start <= options.bytes {
+        point.range.clone()
+    } else {
+        start..(start + options.bytes).min(point.range.end)
+    };
+    Suspect {
+        point: point.number,
+        range,
+        retest,
+        bytes_per_s: point.bytes_per_s,
+        expected: point.expected,
+        latency_ns_max: point.segment.latencies().max().0,
+    }
+}
+
+/// From the first of their addresses to the last.
+fn extent<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<Range<u64>> {
+    samples
+        .map(|sample| sample.offset..sample.offset + u64::from(sample.length))
+        .reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
+}
+
+/// What a region turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Finding {
+    /// Slow every time.
+    Slow,
+    /// The drive refused to read or write it.
+    Unreadable,
+    /// Slow once, as fast as its neighbors after that.
+    Hiccup,
+    /// Slow, and not measured again, or with different results.
+    Undecided,
+}
+
+#[derive(Serialize)]
+pub(super) struct SlowRegion {
+    pub(super) from_bytes: u64,
+    pub(super) to_bytes: u64,
+    pub(super) finding: Finding,
+    /// None of a point that failed.
+    bytes_per_s: Option<f64>,
+    neighbours_bytes_per_s: Option<f64>,
+    retest_bytes_per_s: Option<f64>,
+    latency_ns_max: u64,
+    #[serde(skip)]
+    point: usize,
+}
+
+/// All of them, in order of address.
+pub(super) struct SlowRegions {
+    pub(super) places: Vec<SlowRegion>,
+    floor: Option<f64>,
+    points: usize,
+    /// The slowest point that stands, as a share of what is expected of it.
+    least: f64,
+}
+
+impl SlowRegions {
+    pub(super) fn new(curve: &Curve<'_>, options: &SurfaceOptions, evidence: &Evidence) -> Self {
+        let mut places: Vec<SlowRegion> = suspects(curve, options)
+            .into_iter()
+            .map(|suspect| to_slow_region(curve, suspect, evidence))
+            .collect();
+        let with_errors = curve.points.iter().filter(|point| point.segment.errors() > 0);
+        places.extend(with_errors.map(|point| SlowRegion {
+            bytes_per_s: Some(point.bytes_per_s),
+            neighbours_bytes_per_s: Some(point.expected),
+            ..unreadable_region(point.number, &point.range, point.segment)
+        }));
+        places.extend(
+            curve.failures.iter().map(|(number, range, segment)| unreadable_region(*number, range, segment)),
+        );
+        places.sort_by_key(|place| place.from_bytes);
+        let stands = curve.points.iter().filter(|point| places.iter().all(|of| of.point != point.number));
+        let least = stands.map(|point| point.bytes_per_s / point.expected).fold(1.0, f64::min);
+        Self { places, floor: curve.floor, points: curve.points.len(), least }
+    }
+
+    /// The numbers of the points that they lie in.
+    pub(super) fn points(&self) -> Vec<usize> {
+        self.places.iter().map(|place| place.point).collect()
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = &SlowRegion> {
+        self.places.iter()
+    }
+
+    /// What they come to, the worst first; refused I/Os have an answer of their own.
+    pub(super) fn answers(&self, actions: &Actions) -> Vec<Answer> {
+        if self.points == 0 {
+            return Vec::new();
+        }
+        let mut answers = Vec::new();
+        let slow = self.of(Finding::Slow);
+        if let Some(first) = slow.first() {
+            let mut answer = name(wording::slow_every_time(slow.len(), &first.text()), &slow);
+            if slow.len() as f64 > MANY * self.points as f64 {
+                answer = answer.caveat(wording::SCATTERED_DATA);
+            }
+            answers.push(answer);
+        }
+        let open = self.of(Finding::Undecided);
+        if let Some(first) = open.first() {
+            let was_repeated = open.iter().any(|region| region.retest_bytes_per_s.is_some());
+            let answer = if was_repeated {
+                wording::slow_sometimes(open.len(), &first.text())
+            } else {
+                wording::slow_not_measured_again(open.len(), &first.text())
+            };
+            answers.push(name(answer, &open).action(actions.measure_again.clone()));
+        }
+        let once = self.of(Finding::Hiccup);
+        if let Some(first) = once.first() {
+            answers.push(name(wording::slow_once(once.len(), &first.text()), &once));
+        }
+        if answers.is_empty() {
+            answers.push(self.no_slow_region(actions));
+        }
+        answers
+    }
+
+    fn of(&self, finding: Finding) -> Vec<&SlowRegion> {
+        self.places.iter().filter(|region| region.finding == finding).collect()
+    }
+
+    fn no_slow_region(&self, actions: &Actions) -> Answer {
+        match self.floor {
+            None => {
+                actions.more_points.iter().cloned().fold(wording::too_few_points(self.points), Answer::action)
+            }
+            Some(floor) if floor < FLOOR_LEAST => {
+                actions.larger_points.iter().cloned().fold(wording::too_noisy(), Answer::action)
+            }
+            Some(floor) => wording::no_slow_region(Share(self.least), Share(floor)),
+        }
+    }
+}
+
+/// Evidence of the first regions, where the answer itself does not say it all.
+fn name(answer: Answer, regions: &[&SlowRegion]) -> Answer {
+    if let [only] = regions {
+        let again = only.retest_bytes_per_s.map(|speed| wording::measured_again(Rate(speed)));
+        return again.into_iter().fold(answer, Answer::with_evidence);
+    }
+    let named = regions.iter().take(NAMED_MAX);
+    let answer = named.fold(answer, |answer, region| answer.with_evidence(wording::region(&region.text())));
+    match regions.len().saturating_sub(NAMED_MAX) {
+        0 => answer,
+        more => answer.with_evidence(wording::more_regions(more)),
+    }
+}
+
+impl SlowRegion {
+    fn text(&self) -> RegionText {
+        RegionText {
+            from: Size(self.from_bytes),
+            bytes: Size(self.to_bytes - self.from_bytes),
+            rate: self.bytes_per_s.map(Rate),
+            expected: self.neighbours_bytes_per_s.map(Rate),
+            again: self.retest_bytes_per_s.map(Rate),
+            latency_max: Nanos(self.latency_ns_max),
+        }
+    }
+}
+
+fn to_slow_region(curve: &Curve<'_>, suspect: Suspect, evidence: &Evidence) -> SlowRegion {
+    let again: Vec<&Segment> = (1..)
+        .map_while(|round| segment_named(evidence, &retest_name(suspect.point, round)))
+        .filter(|segment| segment.total().ios > 0)
+        .collect();
+    let slow = again
+        .iter()
+        .filter(|segment| segment.errors() > 0 || is_slow(curve, suspect.expected, segment))
+        .count();
+    let finding = match slow {
+        _ if again.iter().any(|segment| segment.errors() > 0) => Finding::Unreadable,
+        _ if again.is_empty() => Finding::Undecided,
+        0 => Finding::Hiccup,
+        slow if slow == again.len() => Finding::Slow,
+        _ => Finding::Undecided,
+    };
+    let speeds = again.iter().filter_map(|segment| transfer_rate(segment));
+    SlowRegion {
+        from_bytes: suspect.range.start,
+        to_bytes: suspect.range.end,
+        finding,
+        bytes_per_s: Some(suspect.bytes_per_s),
+        neighbours_bytes_per_s: Some(suspect.expected),
+        retest_bytes_per_s: speeds.reduce(f64::min),
+        latency_ns_max: suspect.latency_ns_max,
+        point: suspect.point,
+    }
+}
+
+fn unreadable_region(point: usize, range: &Range<u64>, segment: &Segment) -> SlowRegion {
+    let range = extent(segment.refused_ios.iter()).unwrap_or_else(|| range.clone());
+    SlowRegion {
+        from_bytes: range.start,
+        to_bytes: range.end,
+        finding: Finding::Unreadable,
+        bytes_per_s: None,
+        neighbours_bytes_per_s: None,
+        retest_bytes_per_s: None,
+        latency_ns_max: segment.latencies().max().0,
+        point,
+    }
+}

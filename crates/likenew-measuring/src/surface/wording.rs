@@ -1,0 +1,406 @@
+//! The sentences of surface.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Factor, Latency, Number, Rate, Share, Size, digits, range};
+use likenew_core::units::Nanos;
+use likenew_stats::interval::Interval;
+
+use likenew_procedure_support::wording::{capitalize, count, rerun};
+
+pub(super) const CURVE_TITLE: &str = "Speed by address";
+pub(super) const DISTANCE_TITLE: &str = "Access time by distance";
+pub(super) const DISTANCE_AXIS: &str = "distance from the previous access";
+pub(super) const OFFSET_TITLE: &str = "Access time by address";
+
+pub(super) const MARK_SLOW: &str = "slow";
+pub(super) const MARK_UNREADABLE: &str = "unreadable";
+pub(super) const MARK_SLOW_ONCE: &str = "slow once";
+pub(super) const MARK_OPEN: &str = "slow?";
+
+pub(super) fn neither_read_nor_write(op: Mix) -> String {
+    format!("op = {op} cannot be mapped; use read or write")
+}
+
+pub(super) fn points_exceed_span(points: u32, each: Size, span: Size) -> String {
+    format!("{points} points of {each} exceed the target's {span}; use fewer points or fewer bytes")
+}
+
+pub(super) fn target_too_small(span: Size) -> String {
+    format!("{span} is too small to measure; use a larger target")
+}
+
+fn operation(op: Mix) -> &'static str {
+    if op == Mix::Only(Op::Write) { "write" } else { "read" }
+}
+
+/// Mean, slowest and fastest speed along the addresses.
+#[derive(Clone, Copy)]
+pub(super) struct CurveSpeeds {
+    pub(super) mean: Rate,
+    pub(super) slowest: Rate,
+    pub(super) fastest: Rate,
+}
+
+impl CurveSpeeds {
+    fn text(&self) -> String {
+        format!("{} on average ({} along the addresses)", self.mean, range(self.slowest, self.fastest))
+    }
+}
+
+pub(super) fn summary(op: Mix, speeds: &CurveSpeeds, access: Option<Latency>) -> String {
+    let op = operation(op);
+    match access {
+        Some(access) => format!("Sequential {op} {}; a random access takes {access}.", speeds.text()),
+        None => format!("Sequential {op} {}.", speeds.text()),
+    }
+}
+
+pub(super) fn speed(op: Mix, speeds: &CurveSpeeds, points: usize, span: Size) -> Answer {
+    let op = operation(op);
+    Answer::info(format!("sequential_{op}"), format!("Sequential {op}"), speeds.text()).with_evidence(
+        format!(
+            "{} over {span} of addresses, each measured once.",
+            capitalize(&count(points as u64, "point"))
+        ),
+    )
+}
+
+pub(super) fn only_a_share_was_measured(share: Share, bytes: Size) -> String {
+    format!("{share} of the addresses were measured ({bytes}); slow regions between the points are missed.")
+}
+
+pub(super) fn measure_all(plan: &Plan, options: &str, time: Nanos) -> Action {
+    rerun("measure_all", "Measure every address", plan, options).time(time)
+}
+
+pub(super) const ADDRESSES_OF_A_FILE: &str =
+    "These are addresses within a file; the file system decides where they are on the drive.";
+
+/// A region that was slow.
+#[derive(Clone, Copy)]
+pub(super) struct RegionText {
+    pub(super) from: Size,
+    pub(super) bytes: Size,
+    /// Nothing of a point that failed.
+    pub(super) rate: Option<Rate>,
+    pub(super) expected: Option<Rate>,
+    /// The slowest speed when it was measured again.
+    pub(super) again: Option<Rate>,
+    pub(super) latency_max: Nanos,
+}
+
+impl RegionText {
+    /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; where one I/O alone was slow, its latency.
+    fn short(&self) -> String {
+        let place = format!("{} at {}", self.bytes, self.from);
+        match (self.rate, self.expected) {
+            (Some(rate), Some(expected)) if rate < expected => {
+                format!("{place}, {rate} instead of {expected}, slowest I/O {}", self.latency_max)
+            }
+            _ => format!("{place}, slowest I/O {}", self.latency_max),
+        }
+    }
+}
+
+pub(super) fn region(region: &RegionText) -> String {
+    match region.again {
+        Some(again) => format!("{}; measured again: {again}.", region.short()),
+        None => format!("{}.", region.short()),
+    }
+}
+
+/// Of the only one, the answer has all the rest.
+pub(super) fn measured_again(again: Rate) -> String {
+    format!("Measured again, it reached {again}.")
+}
+
+pub(super) fn more_regions(more: usize) -> String {
+    format!("{} in the table slow_regions.", count(more as u64, "more region"))
+}
+
+fn slow_regions_answer(text: String, first: &RegionText, regions: usize) -> String {
+    let which = if regions == 1 { "" } else { "the first: " };
+    format!("{text}; {which}{}", first.short())
+}
+
+pub(super) fn slow_every_time(regions: usize, first: &RegionText) -> Answer {
+    let verb = if regions == 1 { "is" } else { "are" };
+    let text = format!("{} {verb} slow every time", count(regions as u64, "region"));
+    Answer::problem("slow_regions", "Slow regions", slow_regions_answer(text, first, regions)).action(
+        Action::new("rewrite_regions", "Copy the data in these regions elsewhere, then write it again"),
+    )
+}
+
+pub(super) const SCATTERED_DATA: &str = "So many regions at once are scattered data rather than a bad medium, as in the \
+     persistent cache of a shingled disk. Leave the drive idle for some hours and measure again.";
+
+pub(super) fn slow_not_measured_again(regions: usize, first: &RegionText) -> Answer {
+    let verb = if regions == 1 { "was" } else { "were" };
+    let text = format!("{} {verb} slow and not measured again", count(regions as u64, "region"));
+    Answer::unknown("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
+}
+
+pub(super) fn slow_sometimes(regions: usize, first: &RegionText) -> Answer {
+    let verb = if regions == 1 { "was" } else { "were" };
+    let text = format!("{} {verb} slow, but not every time", count(regions as u64, "region"));
+    Answer::unknown("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
+}
+
+pub(super) fn measure_again(plan: &Plan, options: &str) -> Action {
+    rerun("measure_again", "Measure the slow regions again", plan, options)
+}
+
+pub(super) fn slow_once(regions: usize, first: &RegionText) -> Answer {
+    let verb = if regions == 1 { "was" } else { "were" };
+    let text = format!("{} {verb} slow once and normal when measured again", count(regions as u64, "region"));
+    Answer::info("slow_once", "Slow once", slow_regions_answer(text, first, regions)).caveat(
+        "Another program may have used the drive at that moment; a drive that does this often stalls.",
+    )
+}
+
+/// `least`: the slowest point over what was expected of it; `limit`: below it a point would be called slow.
+pub(super) fn no_slow_region(least: Share, limit: Share) -> Answer {
+    let answer = format!("none; the slowest point reaches {least} of the speed expected there");
+    Answer::good("slow_regions", "Slow regions", answer)
+        .with_evidence(format!("A region counts as slow below {limit}."))
+}
+
+pub(super) fn too_few_points(points: usize) -> Answer {
+    let answer = format!("{} are too few to find one", count(points as u64, "point"));
+    Answer::unknown("slow_regions", "Slow regions", answer)
+}
+
+pub(super) fn too_noisy() -> Answer {
+    let answer = "speeds vary so much that a region at half the speed would not stand out";
+    Answer::unknown("slow_regions", "Slow regions", answer)
+}
+
+pub(super) fn more_points(plan: &Plan, options: &str) -> Action {
+    rerun("more_points", "Measure more points", plan, options)
+}
+
+pub(super) fn larger_points(plan: &Plan, options: &str) -> Action {
+    rerun(
+        "larger_points",
+        "Measure larger points, which vary less, while nothing else uses the drive",
+        plan,
+        options,
+    )
+}
+
+const ENDS_ID: &str = "start_vs_end";
+const ENDS: &str = "Start vs end";
+
+pub(super) fn ends_are_alike(rate: Rate) -> Answer {
+    Answer::info(ENDS_ID, ENDS, format!("equally fast, {rate}"))
+}
+
+/// `ratio`: the start over the end.
+pub(super) fn speed_falls(first: Rate, last: Rate, ratio: f64) -> Answer {
+    let answer = format!("{first} at the start, {last} at the end ({} slower)", Share(1.0 - 1.0 / ratio));
+    Answer::info(ENDS_ID, ENDS, answer)
+}
+
+pub(super) fn start_is_slower(first: Rate, last: Rate, ratio: f64) -> Answer {
+    let answer = format!("the start is {} slower, {first} vs {last}", Share(1.0 - ratio));
+    Answer::info(ENDS_ID, ENDS, answer)
+}
+
+pub(super) fn ends_are_open(first: Rate, last: Rate, ratio: Interval) -> Answer {
+    let difference = range(Share(ratio.low - 1.0), Share(ratio.high - 1.0)).replace('-', "−");
+    let answer = format!("{first} vs {last}; the difference ({difference}) is too uncertain to call");
+    Answer::unknown(ENDS_ID, ENDS, answer)
+}
+
+pub(super) const DISKS_FALL: &str =
+    "Hard disks are built like this: the outer tracks come first and hold more data.";
+pub(super) const FLASH_SHOULD_NOT_FALL: &str =
+    "Flash has no reason to do this: if it is flash, another program may have used it, or it ran hot.";
+
+/// `ratio`: the first zone over the last.
+pub(super) fn several_zones(zones: usize, ratio: f64) -> String {
+    format!("There are {zones} zones; the first is {} as fast as the last.", Factor(ratio))
+}
+
+pub(super) fn falls_smoothly(points: usize) -> String {
+    format!("Speed falls smoothly over {points} points; 1,000 points may show zones.")
+}
+
+pub(super) const OLD_DATA_READS_SLOWLY: &str = "Flash reads data slowly that was written long ago, as it needs read retries; the oldest data is often at the start.";
+pub(super) const EMPTY_END_LOOKS_FAST: &str =
+    "Addresses that hold no data are answered without reading flash, so an empty end looks fast as well.";
+
+pub(super) fn rewrite_start() -> Action {
+    Action::new(
+        "rewrite_start",
+        "Rewrite the slow part and measure again; if its data was old, it is fast then",
+    )
+}
+
+pub(super) fn access_grows_with_distance(mean: Latency) -> Answer {
+    access(format!("{mean} on average, longer over longer distances, as with moving heads"))
+}
+
+pub(super) fn access_ignores_distance(mean: Latency) -> Answer {
+    access(format!("{mean} on average, independent of distance"))
+}
+
+fn access(answer: String) -> Answer {
+    Answer::info("access_time", "Access time", answer)
+}
+
+pub(super) fn access_is_open(mean: Latency, probes: usize) -> Answer {
+    let answer = format!(
+        "{mean} on average; {} cannot tell whether distance matters",
+        count(probes as u64, "measurement")
+    );
+    Answer::unknown("access_time", "Access time", answer)
+}
+
+pub(super) fn all_accesses_take_the_same(probes: usize) -> String {
+    format!("All {} accesses took the same time.", Number(probes as f64))
+}
+
+pub(super) fn rank_correlation(value: f64, interval: Interval, probes: usize) -> String {
+    format!(
+        "The rank correlation of access time and distance is {value:.2} ({:.2} to {:.2}) over {} accesses.",
+        interval.low,
+        interval.high,
+        Number(probes as f64)
+    )
+    .replace('-', "−")
+}
+
+pub(super) const WRITES_END_IN_MEMORY: &str =
+    "A write ends once the drive's cache holds it, so only reads show seek times.";
+
+pub(super) fn more_accesses(plan: &Plan, options: &str) -> Action {
+    rerun("more_accesses", "Measure more accesses while nothing else uses the drive", plan, options)
+}
+
+pub(super) fn rotation(rpm: f64, average_seek: Latency, full_stroke: Latency) -> Answer {
+    let answer =
+        format!("{} rpm; seek time {average_seek} on average, {full_stroke} full stroke", digits(rpm));
+    Answer::info("rotation", "Rotation", answer)
+}
+
+pub(super) fn rotation_is_open(kept: usize, of: usize, kurtosis: f64, width: Latency) -> Answer {
+    Answer::unknown("rotation", "Rotation", "not visible: access times scatter differently than rotation makes them")
+        .with_evidence(format!(
+            "Waiting for a rotation makes a uniform band above the seek curve, with a kurtosis of 1.8. Here {} of {} accesses \
+             have {kurtosis:.2} and a width of {width}.",
+            Number(kept as f64),
+            Number(of as f64)
+        ))
+}
+
+pub(super) fn band_of_one_turn(turn: Latency) -> String {
+    format!("Access times fill a uniform band above the seek curve, {turn} wide: one rotation.")
+}
+
+pub(super) fn accesses_left_out(far: usize, of: usize) -> String {
+    format!("{far} of {of} accesses are far from that band and were left out of this fit, not of the means.")
+}
+
+pub(super) fn usual_speed(rpm: f64) -> String {
+    format!("Of the usual speeds only {} rpm is within the interval.", Number(rpm))
+}
+
+pub(super) const SEEKS_INCLUDE_COMMAND: &str =
+    "Seek times include command overhead, as the drive's cache did not answer.";
+
+/// `times`: over the fastest point.
+pub(super) fn burst(op: Mix, bytes: Size, rate: Rate, times: f64) -> Answer {
+    let op = operation(op);
+    let answer = format!("{rate} for the same {bytes} again and again, {} the fastest point", Factor(times));
+    Answer::info(format!("cached_{op}"), format!("Cached {op}"), answer)
+}
+
+pub(super) const BURST_IS_CACHE: &str = "This is what the drive's cache and its link deliver.";
+pub(super) const BURST_IS_MEDIUM: &str = "No cache of the drive answers faster than its medium.";
+pub(super) const BURST_ONCE: &str = "It was measured once.";
+
+#[cfg(test)]
+mod tests {
+    use likenew_procedure_support::wording::answer_as_summary;
+
+    use super::*;
+
+    const READ: Mix = Mix::Only(Op::Read);
+
+    #[test]
+    fn the_summary_has_speed_and_access_time() {
+        let speeds = CurveSpeeds { mean: Rate(91.2e6), slowest: Rate(57e6), fastest: Rate(114e6) };
+        assert_eq!(
+            summary(READ, &speeds, Some(Latency(12.34e6))),
+            "Sequential read 91.2 MB/s on average (57.0–114 MB/s along the addresses); a random access takes 12.3 ms."
+        );
+        assert_eq!(
+            speed(READ, &speeds, 100, Size(640 << 30)).evidence,
+            ["100 points over 640 GiB of addresses, each measured once."]
+        );
+    }
+
+    #[test]
+    fn slow_regions_have_a_place_and_a_speed() {
+        let region_text = RegionText {
+            from: Size(298 << 30),
+            bytes: Size(8 << 20),
+            rate: Some(Rate(12e6)),
+            expected: Some(Rate(95.1e6)),
+            again: Some(Rate(11.8e6)),
+            latency_max: Nanos(212_000_000),
+        };
+        let summary = |answer: Answer| answer_as_summary(&answer);
+        assert_eq!(
+            summary(slow_every_time(1, &region_text)),
+            "Slow regions: 1 region is slow every time; 8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s, slowest I/O 212 ms."
+        );
+        assert_eq!(
+            summary(slow_not_measured_again(2, &region_text)),
+            "Slow regions: 2 regions were slow and not measured again; the first: 8 MiB at 298 GiB, 12.0 MB/s instead of \
+             95.1 MB/s, slowest I/O 212 ms."
+        );
+        assert_eq!(
+            region(&region_text),
+            "8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s, slowest I/O 212 ms; measured again: 11.8 MB/s."
+        );
+        assert_eq!(
+            summary(no_slow_region(Share(0.97), Share(0.8))),
+            "Slow regions: none; the slowest point reaches 97% of the speed expected there."
+        );
+        assert_eq!(summary(too_few_points(4)), "Slow regions: 4 points are too few to find one.");
+    }
+
+    #[test]
+    fn ends_and_accesses_are_one_line() {
+        let summary = |answer: Answer| answer_as_summary(&answer);
+        assert_eq!(
+            summary(speed_falls(Rate(114e6), Rate(57e6), 2.0)),
+            "Start vs end: 114 MB/s at the start, 57.0 MB/s at the end (50% slower)."
+        );
+        assert_eq!(
+            summary(start_is_slower(Rate(150e6), Rate(250e6), 0.6)),
+            "Start vs end: the start is 40% slower, 150 MB/s vs 250 MB/s."
+        );
+        assert_eq!(
+            summary(ends_are_open(Rate(250e6), Rate(249e6), Interval { low: 0.93, high: 1.08 })),
+            "Start vs end: 250 MB/s vs 249 MB/s; the difference (−7 to 8%) is too uncertain to call."
+        );
+        assert_eq!(
+            summary(access_ignores_distance(Latency(139e3))),
+            "Access time: 139 µs on average, independent of distance."
+        );
+        assert_eq!(
+            summary(rotation(7199.4, Latency(8.9e6), Latency(18e6))),
+            "Rotation: 7,200 rpm; seek time 8.90 ms on average, 18.0 ms full stroke."
+        );
+        assert_eq!(
+            summary(burst(READ, Size(256 << 10), Rate(287e6), 2.514)),
+            "Cached read: 287 MB/s for the same 256 KiB again and again, 2.51× the fastest point."
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! Block size × queue depth × operation × order of addresses × data, as a matrix, and what it says.
+
+mod blocks;
+mod cell;
+mod coverage;
+mod depths;
+mod drift;
+mod peaks;
+mod pictures;
+mod preset;
+mod ratios;
+mod results;
+mod rounds;
+mod schedule;
+mod sweep_options;
+mod wording;
+
+use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::findings::Findings;
+use likenew_core::plan::Plan;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::quantity::Size;
+use likenew_core::units::Nanos;
+
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rows::row;
+use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
+use results::Matrix;
+use schedule::Schedule;
+
+pub use preset::Preset;
+pub use sweep_options::{Block, Order, SPAN_STEP, SweepOptions};
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "sweep",
+    question: "How does speed depend on block size, queue depth, operation, pattern and data?",
+    writes: "writes the tested span once for each class of data, then up to --bytes in each pass that writes; in a folder only to temporary files",
+    manual: include_str!("sweep.md"),
+};
+
+/// The name of the workload that writes the span beforehand.
+const PREPARE: &str = "prepare";
+/// A smaller difference of speed, as a share, is no reason to choose another block or depth; our choice.
+const DIFFERENCE: f64 = 0.05;
+/// So many cells are named in an answer; all of them are in the table.
+const LISTED_MAX: usize = 6;
+/// Passes that vary too much are advised to be so many times as long; our choice.
+const LONGER: u64 = 4;
+/// Passes that are advised where the passes made decide nothing: twice the default.
+const PASSES_TO_DECIDE: u32 = 10;
+
+/// The procedure.
+pub struct Sweep {
+    options: SweepOptions,
+}
+
+impl Sweep {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("sweep", table)?)
+    }
+
+    /// With these options.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn new(options: SweepOptions) -> Result<Self, String> {
+        Ok(Self { options: options.validate()? })
+    }
+
+    fn check(&self, evidence: &Evidence) -> Result<(), String> {
+        let geometry = &evidence.geometry;
+        if self.options.span > geometry.capacity {
+            return Err(span_too_large(Size(self.options.span), Size(geometry.capacity)));
+        }
+        if !geometry.writable && self.options.ops.iter().any(|op| op.writes()) {
+            return Err(target_is_read_only());
+        }
+        if !geometry.writable && self.options.data.len() > 1 {
+            return Err(wording::classes_of_read_only_data());
+        }
+        Ok(())
+    }
+
+    /// Passes that move more in more time.
+    fn longer_passes(&self, plan: &Plan) -> Action {
+        let time = Nanos(self.options.time.0.saturating_mul(LONGER)).min(Nanos::from_secs(86_400));
+        let bytes = self.options.bytes.saturating_mul(LONGER);
+        let again = SweepOptions { time, bytes, ..self.options.clone() };
+        wording::longer_passes(plan, &again.arguments())
+    }
+
+    /// More passes than were made of each cell.
+    fn more_passes(&self, plan: &Plan) -> Action {
+        let passes = PASSES_TO_DECIDE.max(2 * self.options.passes).min(1000);
+        let again = SweepOptions { passes, precise: None, ..self.options.clone() };
+        wording::more_passes(plan, &again.arguments())
+    }
+}
+
+impl Procedure for Sweep {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        self.check(evidence)?;
+        let schedule = Schedule::new(&self.options, &evidence.geometry);
+        if schedule.forms.is_empty() {
+            return Err(wording::nothing_fits(&schedule.skips));
+        }
+        Ok(schedule.next(evidence).map_or(Step::Done, Step::Run))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let schedule = Schedule::new(&self.options, &evidence.geometry);
+        let matrix = Matrix::from_evidence(&self.options, &schedule, evidence);
+        let mut findings = Findings::default();
+        if !matrix.cells.is_empty() {
+            let more_passes = self.more_passes(&evidence.plan);
+            findings.summary = peaks::summary(&matrix);
+            findings.answers.extend(peaks::peaks(&matrix));
+            findings.answers.extend(depths::gains(&matrix, &more_passes));
+            findings.answers.extend(blocks::sufficient(&matrix, &more_passes));
+            findings.answers.extend(blocks::growth(&matrix, &more_passes));
+            findings.answers.extend(ratios::comparisons(&matrix, &more_passes));
+            findings.answers.push(depths::fullness_answer(&matrix));
+            findings.answers.extend(drift::drift(&matrix, &more_passes));
+        }
+        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(coverage::precision(&matrix).map(|answer| match answer.standing {
+            Standing::Unknown => answer.action(self.longer_passes(&evidence.plan)),
+            _ => answer,
+        }));
+        findings.answers.extend(coverage::complete(&matrix, &schedule));
+        findings.tables.insert("matrix".into(), matrix.cells.iter().map(|cell| row(cell.row())).collect());
+        findings.tables.insert("depths".into(), depths::table(&matrix).into_iter().map(row).collect());
+        findings.tables.insert("ratios".into(), ratios::table(&matrix).into_iter().map(row).collect());
+        findings.tables.insert("mixes".into(), matrix.mixes().into_iter().map(row).collect());
+        findings.tables.retain(|name, rows| name == "matrix" || !rows.is_empty());
+        findings.tables.insert("passes".into(), matrix.passes().map(row).collect());
+        findings.series.extend(pictures::pictures(&matrix));
+        if !matrix.cells.is_empty() {
+            findings.overview.table = Some(peaks::table(&matrix));
+            findings.overview.answers = shown(&findings.answers);
+            findings.overview.series = findings.series.keys().next().cloned();
+        }
+        findings
+    }
+}
+
+/// The answers of the first screen: what queue depth brings, whether a larger block is ever slower, and what limits the
+/// rest.
+fn shown(answers: &[Answer]) -> Vec<String> {
+    const LIMITS: [&str; 5] = ["io_errors", "queue_fullness", "drift", "precision", "coverage"];
+    let is_shown = |answer: &&Answer| {
+        let is_good = answer.standing == Standing::Good;
+        answer.id.starts_with("queue_depth_")
+            || answer.id == "block_growth" && !is_good
+            || LIMITS.contains(&answer.id.as_str()) && !is_good
+            || answer.standing == Standing::Problem
+    };
+    results::distinct(answers.iter().filter(is_shown).map(|answer| answer.id.clone()))
+}

@@ -1,0 +1,262 @@
+//! The options of a sweep: which values each dimension takes, and how long each cell is measured.
+
+use std::fmt;
+use std::str::FromStr;
+
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::serde_as_text;
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, parse_size, size_text};
+use likenew_procedure_support::pattern::Pattern;
+use likenew_stats::precision::Goal;
+use serde::{Deserialize, Serialize};
+
+use likenew_procedure_support::precision_goal::PrecisionGoal;
+use likenew_procedure_support::wording::{no_operation, not_a_multiple, out_of_range};
+
+use super::wording;
+
+/// The options of a sweep. Every combination of the five lists is a cell of the matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SweepOptions {
+    /// Which operations.
+    pub ops: Vec<Mix>,
+    /// Which orders of addresses.
+    pub patterns: Vec<Pattern>,
+    /// Bytes of one I/O.
+    pub blocks: Vec<Block>,
+    /// I/Os in flight.
+    pub depths: Vec<u32>,
+    /// What is written, and what reads meet.
+    pub data: Vec<DataClass>,
+    /// Bytes of address space that are tested, from the start of the drive.
+    #[serde(with = "size_text")]
+    pub span: u64,
+    /// A pass of a cell ends after this much time …
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+    /// … or once it has moved so many bytes, but not before it has moved twice what its queue holds.
+    #[serde(with = "size_text")]
+    pub bytes: u64,
+    /// Times that every cell is measured; at least so many where a precision is asked for.
+    pub passes: u32,
+    /// Measures a cell again until the interval of its mean is as narrow as this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precise: Option<PrecisionGoal>,
+    /// Never measures a cell more often than this for the sake of precision.
+    pub passes_max: u32,
+    /// The order of the cells within a round.
+    pub order: Order,
+}
+
+/// The order of the cells within a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As the lists say: by pattern, then block, then depth.
+    Listed,
+    /// Drawn anew for each round, so that what one cell leaves behind does not always meet the same next cell.
+    #[default]
+    Shuffled,
+}
+
+/// Bytes of one I/O, from one byte to 1 GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Block(pub u32);
+
+/// Nobody reads a table of more cells than this.
+const CELLS_MAX: usize = 4096;
+/// A span is a multiple of this: the block that prepares it.
+pub const SPAN_STEP: u64 = 1 << 20;
+
+impl Default for SweepOptions {
+    /// About two minutes on an SSD: 60 cells, five times 0.3 s each, and what the span takes to be written.
+    fn default() -> Self {
+        Self {
+            ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
+            patterns: vec![Pattern::Sequential, Pattern::Random],
+            blocks: [4, 16, 64, 256, 1024].map(|kib| Block(kib << 10)).to_vec(),
+            depths: vec![1, 4, 32],
+            data: vec![DataClass::Random],
+            span: 1 << 30,
+            time: Nanos::from_millis(300),
+            bytes: 128 << 20,
+            passes: 5,
+            precise: None,
+            passes_max: 20,
+            order: Order::Shuffled,
+        }
+    }
+}
+
+impl SweepOptions {
+    /// The same without values that a list says twice, as overlapping ranges do.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub(super) fn validate(mut self) -> Result<Self, String> {
+        self.blocks = distinct(&self.blocks);
+        (self.ops, self.patterns) = (distinct(&self.ops), distinct(&self.patterns));
+        (self.depths, self.data) = (distinct(&self.depths), distinct(&self.data));
+        self.check_lists()?;
+        if self.span == 0 || !self.span.is_multiple_of(SPAN_STEP) {
+            return Err(not_a_multiple("span", exact_size(self.span), "1MiB"));
+        }
+        if !(Nanos::from_millis(1)..=Nanos::from_secs(86_400)).contains(&self.time) {
+            return Err(out_of_range("time", self.time, "1ms", "24h"));
+        }
+        if self.bytes == 0 {
+            return Err(out_of_range("bytes", 0, 1, "any size"));
+        }
+        if !(1..=1000).contains(&self.passes) {
+            return Err(out_of_range("passes", self.passes, 1, 1000));
+        }
+        let least = self.passes.max(Goal::PASSES_MIN as u32);
+        if self.precise.is_some() && !(least..=1000).contains(&self.passes_max) {
+            return Err(out_of_range("passes_max", self.passes_max, least, 1000));
+        }
+        Ok(self)
+    }
+
+    fn check_lists(&self) -> Result<(), String> {
+        if self.ops.is_empty() || self.ops.contains(&Mix::Only(Op::Trim)) {
+            return Err(no_operation());
+        }
+        let lists = [
+            ("pattern", self.patterns.len()),
+            ("block", self.blocks.len()),
+            ("depth", self.depths.len()),
+            ("data", self.data.len()),
+        ];
+        if let Some((name, _)) = lists.iter().find(|(_, count)| *count == 0) {
+            return Err(wording::empty_list(name));
+        }
+        if let Some(depth) = self.depths.iter().find(|depth| !(1..=DEPTH_MAX).contains(*depth)) {
+            return Err(out_of_range("depth", depth, 1, DEPTH_MAX));
+        }
+        let cells = lists.iter().fold(self.ops.len(), |cells, (_, count)| cells.saturating_mul(*count));
+        if cells > CELLS_MAX {
+            return Err(wording::too_many_cells(cells, CELLS_MAX));
+        }
+        Ok(())
+    }
+
+    /// The options of the command line that make this sweep of the default one.
+    pub(super) fn arguments(&self) -> String {
+        let usual = Self::default();
+        let mut arguments = Vec::new();
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        add(self.ops != usual.ops, "op", joined(&self.ops));
+        add(self.patterns != usual.patterns, "pattern", joined(&self.patterns));
+        add(self.blocks != usual.blocks, "block", joined(&self.blocks));
+        add(self.depths != usual.depths, "depth", joined(&self.depths));
+        add(self.data != usual.data, "data", joined(&self.data));
+        add(self.span != usual.span, "span", exact_size(self.span));
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.bytes != usual.bytes, "bytes", exact_size(self.bytes));
+        add(self.order != usual.order, "order", self.order.to_string());
+        add(self.passes != usual.passes, "passes", self.passes.to_string());
+        if let Some(precise) = self.precise {
+            add(true, "precise", precise.to_string());
+            add(true, "passes-max", self.passes_max.to_string());
+        }
+        arguments.join(" ")
+    }
+
+    /// How precisely each cell is wanted, if it is asked for.
+    pub(super) fn goal(&self) -> Option<Goal> {
+        self.precise.map(|precise| precise.goal(self.passes as usize, self.passes_max as usize))
+    }
+}
+
+/// The deepest queue that the loop drives on one lane.
+const DEPTH_MAX: u32 = likenew_core::workload::DEPTH_LIMIT as u32;
+
+/// The values as a list on the command line.
+fn joined<T: fmt::Display>(values: &[T]) -> String {
+    values.iter().map(T::to_string).collect::<Vec<String>>().join(",")
+}
+
+/// The values in their order, each once.
+fn distinct<T: PartialEq + Clone>(values: &[T]) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for value in values {
+        if !kept.contains(value) {
+            kept.push(value.clone());
+        }
+    }
+    kept
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(if *self == Self::Listed { "listed" } else { "shuffled" })
+    }
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "listed" => Ok(Self::Listed),
+            "shuffled" => Ok(Self::Shuffled),
+            _ => Err(wording::no_such_order(text)),
+        }
+    }
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&exact_size(u64::from(self.0)))
+    }
+}
+
+impl FromStr for Block {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bytes = parse_size(text).map_err(|error| error.to_string())?;
+        u32::try_from(bytes)
+            .ok()
+            .filter(|bytes| (1..=1 << 30).contains(bytes))
+            .map(Self)
+            .ok_or_else(|| wording::not_a_block(text))
+    }
+}
+
+serde_as_text!(Order);
+serde_as_text!(Block);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads_back<T: FromStr<Err = String> + fmt::Display>(good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert_eq!(text.parse::<T>().unwrap_or_else(|reason| panic!("{reason}")).to_string(), *text);
+        }
+        for text in bad {
+            let reason = text.parse::<T>().err().unwrap_or_else(|| panic!("\"{text}\" was taken"));
+            assert!(reason.contains(text), "{reason}");
+        }
+    }
+
+    #[test]
+    fn values_read_back_and_nonsense_does_not() {
+        reads_back::<Order>(&["listed", "shuffled"], &["", "sorted"]);
+        reads_back::<Block>(&["512", "4KiB", "1GiB", "1"], &["0", "2GiB", "-4k", "4q"]);
+    }
+
+    #[test]
+    fn settings_read_back_from_a_plan() {
+        let options = SweepOptions { precise: Some(PrecisionGoal(0.02)), ..SweepOptions::default() };
+        let text = toml::to_string(&options).unwrap();
+        assert_eq!(toml::from_str::<SweepOptions>(&text).unwrap(), options, "{text}");
+        assert_eq!(toml::from_str::<SweepOptions>("").unwrap(), SweepOptions::default());
+    }
+}

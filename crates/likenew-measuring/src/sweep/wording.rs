@@ -1,0 +1,671 @@
+//! The sentences of sweep.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::overview::OverviewTable;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Factor, Iops, Number, Rate, Share, Size, digits, range, with_range};
+
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::wording::{capitalize, count, list, rerun};
+use likenew_stats::interval::Interval;
+
+use super::DIFFERENCE;
+use super::cell::{Cell, Form};
+
+/// What a table shows where nothing is known.
+const MISSING: &str = "–";
+
+/// `read`, `write`, `70% read`.
+fn operation(op: Mix) -> String {
+    match op {
+        Mix::Only(op) => op.name().into(),
+        Mix::Reads(percent) => format!("{percent}% read"),
+    }
+}
+
+/// `reads`, `writes`, `mixes of 70% reads`.
+fn operations(op: Mix) -> String {
+    match op {
+        Mix::Only(Op::Flush) => "flushes".into(),
+        Mix::Only(op) => format!("{}s", op.name()),
+        Mix::Reads(percent) => format!("mixes of {percent}% reads"),
+    }
+}
+
+/// `read`, `write`, `mix_70`: the end of an id.
+fn operation_id(op: Mix) -> String {
+    match op {
+        Mix::Only(op) => op.name().into(),
+        Mix::Reads(percent) => format!("mix_{percent}"),
+    }
+}
+
+/// `4 KiB random reads`.
+fn ios(form: Form, op: Mix) -> String {
+    format!("{} {} {}", block(form), form.pattern, operations(op))
+}
+
+fn block(form: Form) -> Size {
+    Size(u64::from(form.block))
+}
+
+/// `4 KiB random, QD32`.
+fn place(form: Form) -> String {
+    format!("{} {}, QD{}", block(form), form.pattern, form.depth)
+}
+
+/// `4 KiB random reads at QD32`, and the data where it is not the usual.
+fn cell_name(cell: Cell) -> String {
+    let name = format!("{} at QD{}", ios(cell.form, cell.op), cell.form.depth);
+    if cell.data == DataClass::Random { name } else { format!("{name} ({})", data_name(cell.data)) }
+}
+
+/// A class of data: `zeros`, `incompressible data`, `data that compresses to 50%`.
+pub(super) fn data_name(data: DataClass) -> String {
+    match data {
+        DataClass::Zero => "zeros".into(),
+        DataClass::Random | DataClass::Stamped(_) => "incompressible data".into(),
+        DataClass::Ratio(share) => format!("data that compresses to {}", Share(f64::from(share))),
+    }
+}
+
+/// What decides what the passes leave open.
+pub(super) fn more_passes(plan: &Plan, options: &str) -> Action {
+    rerun("more_passes", "Decide it with more passes", plan, options)
+}
+
+pub(super) fn nothing_fits(reasons: &[String]) -> String {
+    format!("none of these block sizes and queue depths can be measured here: {}", reasons.join("; "))
+}
+
+pub(super) fn classes_of_read_only_data() -> String {
+    "this target is read-only, so --data cannot change what it holds; give one class of --data".into()
+}
+
+pub(super) fn not_a_block(text: &str) -> String {
+    format!("block = {text} is out of range; use 1 to 1GiB")
+}
+
+pub(super) fn no_such_order(text: &str) -> String {
+    format!("unknown order \"{text}\"; use listed or shuffled")
+}
+
+pub(super) fn empty_list(option: &str) -> String {
+    format!("{option}: give at least one value")
+}
+
+pub(super) fn too_many_cells(cells: usize, most: usize) -> String {
+    format!("{} cells exceed the limit of {}; give fewer values", Number(cells as f64), Number(most as f64))
+}
+
+/// Why a block size cannot be measured on a drive.
+pub(super) fn misaligned_block(block: Size, unit: u32) -> String {
+    format!("{block}: not a multiple of the drive's {unit}-byte blocks")
+}
+
+pub(super) fn block_exceeds_span(block: Size, span: Size) -> String {
+    format!("{block}: larger than the span of {span}")
+}
+
+pub(super) fn block_crosses_files(block: Size, file: Size) -> String {
+    format!("{block}: does not divide the file of {file}; give a --span that is a multiple of it")
+}
+
+pub(super) fn queue_exceeds_span(block: Size, depths: &[u32], span: Size) -> String {
+    format!("{block} at {}: the queue would hold more than the span of {span}", queue_depths(depths))
+}
+
+pub(super) fn queue_exceeds_memory(block: Size, depths: &[u32], most: Size) -> String {
+    format!("{block} at {}: the queue would hold more than {most}", queue_depths(depths))
+}
+
+fn queue_depths(depths: &[u32]) -> String {
+    let names: Vec<String> = depths.iter().map(|depth| format!("QD{depth}")).collect();
+    list(&names)
+}
+
+/// Where an operation is fastest, and where it has the most I/Os a second.
+#[derive(Clone, Copy)]
+pub(super) struct Peak {
+    pub(super) op: Mix,
+    pub(super) rate: Rate,
+    pub(super) fastest: Form,
+    pub(super) iops: Iops,
+    pub(super) busiest: Form,
+}
+
+pub(super) fn peak(peak: &Peak) -> Answer {
+    let Peak { op, rate, fastest, iops, busiest } = *peak;
+    let answer = format!("{rate} ({}); {iops} ({})", place(fastest), place(busiest));
+    Answer::info(format!("peak_{}", operation_id(op)), format!("Peak {} speed", operation(op)), answer)
+}
+
+pub(super) fn summary(peaks: &[Peak]) -> String {
+    let peaks: Vec<String> = peaks
+        .iter()
+        .map(|of| format!("peak {} {} ({}), {}", operation(of.op), of.rate, place(of.fastest), of.iops))
+        .collect();
+    format!("{}.", capitalize(&peaks.join("; ")))
+}
+
+pub(super) const MEASURED_ONCE: &str =
+    "Each combination was measured once, so how much results vary is unknown.";
+
+pub(super) fn iops_interval(low: &str, high: &str) -> String {
+    format!("The 95% interval of the IOPS is {low}–{high}.")
+}
+
+/// `least`: of those as fast as the fastest, the one with the fewest bytes in flight.
+pub(super) fn as_fast_as_peak(equal: usize, others: usize, least: Cell, rate: Rate) -> String {
+    format!(
+        "{equal} of the other {others} combinations are as fast within their intervals; {} need the least in flight \
+         ({rate}).",
+        cell_name(least)
+    )
+}
+
+fn block_question(pattern: Pattern, op: Mix) -> String {
+    format!("Block size, {pattern} {}", operation(op))
+}
+
+/// The smallest block that comes close to the peak.
+pub(super) fn enough_block(first: Form, op: Mix, enough: Share, rate: Rate, peak: Rate) -> Answer {
+    let answer = format!("{} reaches {enough} of the peak ({rate} of {peak})", block(first));
+    Answer::info("enough_block", block_question(first.pattern, op), answer)
+}
+
+pub(super) fn enough_block_is_open(
+    first: Form,
+    op: Mix,
+    enough: Share,
+    (low, high): (Size, Size),
+    peak: Rate,
+) -> Answer {
+    let answer = format!(
+        "the smallest block at {enough} of the peak ({peak}) is between {low} and {high}; the passes vary too much to say which"
+    );
+    Answer::unknown("enough_block", block_question(first.pattern, op), answer)
+}
+
+pub(super) fn depths_of_blocks(first: Form, peak: Form) -> String {
+    format!(
+        "{} was fastest at QD{}; the peak is at {}, QD{}.",
+        block(first),
+        first.depth,
+        block(peak),
+        peak.depth
+    )
+}
+
+pub(super) const SMALLEST_BLOCK: &str = "It is the smallest block that was measured.";
+pub(super) const STILL_GROWS: &str = "Speed still grows at the largest block, so larger ones may be faster.";
+
+/// A block that is slower than a smaller one.
+#[derive(Clone, Copy)]
+pub(super) struct DipText {
+    pub(super) at: Cell,
+    pub(super) rate: Rate,
+    pub(super) smaller: Form,
+    pub(super) smaller_rate: Rate,
+    pub(super) ratio: f64,
+    pub(super) interval: Option<Interval>,
+}
+
+pub(super) fn larger_blocks_never_slower(comparisons: usize) -> Answer {
+    let difference = Share(DIFFERENCE);
+    Answer::good("block_growth", "Larger blocks", "never slower than smaller ones").with_evidence(format!(
+        "No block is {difference} or more slower than a smaller one, in {} at equal depth.",
+        count(comparisons as u64, "comparison")
+    ))
+}
+
+pub(super) fn larger_blocks_are_slower(dips: usize, worst: &DipText) -> Answer {
+    let answer = format!(
+        "slower than smaller ones in {}; worst: {} at {} of the speed of {}",
+        count(dips as u64, "case"),
+        cell_name(worst.at),
+        Share(worst.ratio),
+        block(worst.smaller)
+    );
+    Answer::info("block_growth", "Larger blocks", answer)
+}
+
+pub(super) fn larger_blocks_are_open(open: usize, comparisons: usize) -> Answer {
+    let answer = format!(
+        "none is clearly slower than a smaller one, but {open} of {} are too uncertain to call",
+        count(comparisons as u64, "comparison")
+    );
+    Answer::unknown("block_growth", "Larger blocks", answer)
+}
+
+pub(super) fn dip(dip: &DipText) -> String {
+    let DipText { at, rate, smaller, smaller_rate, ratio, interval } = *dip;
+    let ratio = match interval {
+        Some(Interval { low, high }) => {
+            format!("{} ({})", Share(ratio), range(Share(low.max(0.0)), Share(high)))
+        }
+        None => Share(ratio).to_string(),
+    };
+    format!("{}: {rate}, {ratio} of the {smaller_rate} of {}.", capitalize(&cell_name(at)), block(smaller))
+}
+
+pub(super) fn and_more(more: usize) -> String {
+    format!("And {more} more.")
+}
+
+/// How one block fares at a queue depth.
+#[derive(Clone, Copy)]
+pub(super) struct DepthSpeed {
+    pub(super) depth: u32,
+    pub(super) iops: f64,
+    /// Over the shallowest.
+    pub(super) ratio: Option<f64>,
+}
+
+fn depth_question(op: Mix) -> String {
+    format!("Queue depth for {}", operations(op))
+}
+
+fn depth_id(op: Mix) -> String {
+    format!("queue_depth_{}", operation_id(op))
+}
+
+pub(super) fn depth_helps(form: Form, op: Mix, shallow: DepthSpeed, enough: DepthSpeed) -> Answer {
+    let (from, to) = (Iops(shallow.iops), Iops(enough.iops));
+    let factor = Factor(enough.ratio.unwrap_or(enough.iops / shallow.iops));
+    let depth = enough.depth;
+    let answer = format!(
+        "{} gain up to QD{depth}: {} → {to} ({factor})",
+        ios(form, op),
+        from.to_string().trim_end_matches(" IOPS")
+    );
+    Answer::info(depth_id(op), depth_question(op), answer)
+}
+
+pub(super) fn depth_does_not_help(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
+    let answer = format!(
+        "{} gain nothing from a deeper queue: {} at QD{}, {} at QD{}",
+        ios(form, op),
+        Iops(shallow.iops),
+        shallow.depth,
+        digits(deep.iops),
+        deep.depth
+    );
+    Answer::info(depth_id(op), depth_question(op), answer)
+}
+
+pub(super) fn depth_is_open(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
+    let answer = format!(
+        "{}: {} at QD{}, {} at QD{}; the passes vary too much to call this a gain or none",
+        ios(form, op),
+        Iops(shallow.iops),
+        shallow.depth,
+        digits(deep.iops),
+        deep.depth
+    );
+    Answer::unknown(depth_id(op), depth_question(op), answer)
+}
+
+/// IOPS at each of these depths.
+pub(super) fn iops_by_depth(speeds: &[DepthSpeed]) -> String {
+    let speeds: Vec<String> = speeds
+        .iter()
+        .map(|of| match of.ratio {
+            Some(ratio) => format!("{} at QD{} ({})", Iops(of.iops), of.depth, Factor(ratio)),
+            None => format!("{} at QD{}", Iops(of.iops), of.depth),
+        })
+        .collect();
+    format!("{}.", speeds.join(", "))
+}
+
+pub(super) fn deeper_brings_little() -> String {
+    format!("Deeper queues bring less than {}.", Share(DIFFERENCE))
+}
+
+pub(super) const DEEPEST_DEPTH: &str =
+    "It is the deepest queue that was measured; deeper ones may be faster.";
+pub(super) const SERVES_ONE_AT_A_TIME: &str =
+    "The drive serves one I/O at a time, or a single I/O already keeps it busy.";
+
+pub(super) fn queue_was_full(cells: usize) -> Answer {
+    Answer::good("queue_fullness", "Queue", "as deep as asked for in every combination").with_evidence(format!(
+        "IOPS × mean latency (Little's law) is within {} of the queue depth in all {}, apart from the end of each pass, \
+         where the queue runs empty.",
+        Share(DIFFERENCE),
+        count(cells as u64, "combination")
+    ))
+}
+
+pub(super) fn queue_was_mostly_full(few: usize, mostly: Share) -> String {
+    format!(
+        "In {few} of them the end of a pass takes more than {} of the queue; a longer --time and more --bytes shorten it.",
+        Share(1.0 - mostly.0)
+    )
+}
+
+pub(super) fn queue_ran_empty(empty: usize, cells: usize) -> Answer {
+    let answer = format!(
+        "not as deep as asked for in {empty} of {}, which measure this computer rather than the drive",
+        count(cells as u64, "combination")
+    );
+    Answer::unknown("queue_fullness", "Queue", answer)
+}
+
+pub(super) fn in_flight(cell: Cell, in_flight: f64) -> String {
+    format!("{}: {} in flight.", capitalize(&cell_name(cell)), digits(in_flight))
+}
+
+/// What is compared in a ratio.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Comparison {
+    RandomOverSequential(Mix),
+    WriteOverRead(Pattern),
+    /// Data of a class over the least compressible one.
+    DataClasses(Mix, DataClass, DataClass),
+}
+
+/// One speed over another, of the same block and depth.
+#[derive(Clone, Copy)]
+pub(super) struct ComparedSpeeds {
+    pub(super) form: Form,
+    pub(super) rate: Rate,
+    pub(super) other: Rate,
+    pub(super) ratio: f64,
+    pub(super) interval: Option<Interval>,
+}
+
+impl Comparison {
+    fn id(self) -> &'static str {
+        match self {
+            Self::RandomOverSequential(_) => "random_vs_sequential",
+            Self::WriteOverRead(_) => "write_vs_read",
+            Self::DataClasses(..) => "compressible_data",
+        }
+    }
+
+    fn question(self) -> String {
+        match self {
+            Self::RandomOverSequential(op) => format!("Random vs sequential {}", operation(op)),
+            Self::WriteOverRead(pattern) => format!("{} write vs read", capitalize(&pattern.to_string())),
+            Self::DataClasses(op, ..) => format!("Compressible data, {}", operation(op)),
+        }
+    }
+
+    /// What is faster or slower, and than what.
+    fn subjects(self, form: Form) -> (String, String) {
+        let size = block(form);
+        match self {
+            Self::RandomOverSequential(op) => {
+                (format!("{size} random {}", operations(op)), "sequential ones".into())
+            }
+            Self::WriteOverRead(pattern) => (format!("{size} {pattern} writes"), "reads".into()),
+            Self::DataClasses(op, data, hardest) => (
+                format!("{size} {} {} of {}", form.pattern, operations(op), data_name(data)),
+                format!("those of {}", data_name(hardest)),
+            ),
+        }
+    }
+}
+
+/// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval where it matters.
+fn relation(ratio: f64, interval: Option<Interval>) -> String {
+    let (low, high) = interval.map_or((ratio, ratio), |interval| (interval.low.max(0.0), interval.high));
+    if ratio < 1.0 {
+        format!("run at {} of the speed of", with_range(Share(ratio), Share(low), Share(high)))
+    } else {
+        format!("run {} as fast as", with_range(Factor(ratio), Factor(low), Factor(high)))
+    }
+}
+
+/// `decided`: whether the first is slower (of data classes: faster) by 5% or more.
+pub(super) fn compared(comparison: Comparison, speeds: &ComparedSpeeds, decided: Option<bool>) -> Answer {
+    let ComparedSpeeds { form, rate, other, ratio, interval } = *speeds;
+    let (what, than) = comparison.subjects(form);
+    let at = format!("at QD{} ({rate} vs {other})", form.depth);
+    let is_about_data = matches!(comparison, Comparison::DataClasses(..));
+    let is_faster = interval.is_some_and(|interval| interval.low > 1.0 + DIFFERENCE);
+    let is_slower = interval.is_some_and(|interval| interval.high < 1.0 - DIFFERENCE);
+    let answer = match decided {
+        None => {
+            format!("{what} {} {than} {at}; too uncertain to call a difference", relation(ratio, interval))
+        }
+        Some(_) if is_faster || is_slower => format!("{what} {} {than} {at}", relation(ratio, None)),
+        Some(_) if is_about_data => format!("{what} are no faster than {than} {at}"),
+        Some(_) => format!("{what} are no slower than {than} {at}"),
+    };
+    if decided.is_none() {
+        Answer::unknown(comparison.id(), comparison.question(), answer)
+    } else {
+        Answer::info(comparison.id(), comparison.question(), answer)
+    }
+}
+
+pub(super) fn ratio_range(least: (f64, Form), most: (f64, Form)) -> String {
+    let at = |(ratio, form): (f64, Form)| format!("{} ({}, QD{})", Factor(ratio), block(form), form.depth);
+    format!("Over all block sizes and depths, the ratio ranges from {} to {}.", at(least), at(most))
+}
+
+/// How speed changed from the first round to the last.
+#[derive(Clone, Copy)]
+pub(super) struct DriftText {
+    pub(super) op: Mix,
+    pub(super) ratio: f64,
+    pub(super) interval: Interval,
+    pub(super) cells: usize,
+}
+
+impl DriftText {
+    fn change(&self) -> String {
+        let change = |ratio: f64| match (ratio - 1.0) * 100.0 {
+            // Nobody wants to read −0.0.
+            change if change.abs() < 0.05 => "0%".to_owned(),
+            change => format!("{change:+.1}%").replace('-', "−"),
+        };
+        format!("{} ({} to {})", change(self.ratio), change(self.interval.low), change(self.interval.high))
+    }
+}
+
+pub(super) fn drive_stayed_the_same() -> Answer {
+    let answer = format!("speeds stayed within {} from the first round to the last", Share(DIFFERENCE));
+    Answer::good("drift", "Drift", answer)
+}
+
+pub(super) fn drive_changed(worst: &DriftText) -> Answer {
+    let answer =
+        format!("{} changed by {} from the first round to the last", operations(worst.op), worst.change());
+    Answer::info("drift", "Drift", answer).caveat(
+        "The sweep changed the drive while measuring it, which widens the intervals. \
+         `likenew endure` and `likenew fill` show the change along the bytes written.",
+    )
+}
+
+pub(super) fn drift_is_open(worst: &DriftText) -> Answer {
+    let answer = format!(
+        "{} changed by {} from the first round to the last; too uncertain to call",
+        operations(worst.op),
+        worst.change()
+    );
+    Answer::unknown("drift", "Drift", answer)
+}
+
+pub(super) fn drift_of(drift: &DriftText) -> String {
+    format!(
+        "{}: {} over {}.",
+        capitalize(&operations(drift.op)),
+        drift.change(),
+        count(drift.cells as u64, "combination")
+    )
+}
+
+pub(super) fn name_of_mean(cell: Cell) -> String {
+    capitalize(&cell_name(cell))
+}
+
+pub(super) fn longer_passes(plan: &Plan, options: &str) -> Action {
+    rerun("longer_passes", "Measure longer passes, which vary less", plan, options)
+}
+
+pub(super) fn run_ended_early(open: usize, of: usize) -> Answer {
+    let answer =
+        format!("the run ended before {open} of {} had enough passes", count(of as u64, "combination"));
+    Answer::unknown("precision", "Precision", answer)
+}
+
+pub(super) fn open_cells(open: usize) -> String {
+    format!("The run ended before {} had enough passes.", count(open as u64, "combination"))
+}
+
+pub(super) fn some_cells_left_out(measured: usize) -> Answer {
+    let answer =
+        format!("{} measured; the others do not fit this target", count(measured as u64, "combination"));
+    Answer::info("coverage", "Coverage", answer)
+}
+
+pub(super) fn some_cells_unfinished(done: usize, wanted: usize) -> Answer {
+    let answer = format!("{done} of {} have all their passes", count(wanted as u64, "combination"));
+    Answer::unknown("coverage", "Coverage", answer)
+}
+
+pub(super) fn left_out(reason: &str) -> String {
+    format!("Left out: {reason}.")
+}
+
+/// A row of the overview: one pattern of one operation.
+pub(super) struct TableRow {
+    pub(super) peak: Peak,
+    pub(super) pattern: Pattern,
+    pub(super) enough_block: Option<Size>,
+}
+
+pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
+    let headings = ["test", "peak speed", "at", "peak IOPS", "at", "90% of peak from"];
+    let mut table = OverviewTable::new(headings);
+    for TableRow { peak, pattern, enough_block } in rows {
+        let at = |form: Form| format!("{} QD{}", block(form), form.depth);
+        table.push([
+            format!("{pattern} {}", operation(peak.op)),
+            peak.rate.to_string(),
+            at(peak.fastest),
+            digits(peak.iops.0),
+            at(peak.busiest),
+            enough_block.map_or_else(|| MISSING.to_owned(), |size| size.to_string()),
+        ]);
+    }
+    table
+}
+
+/// What a picture shows: `random read`, and the data where there are several classes.
+pub(super) fn pictured(pattern: Pattern, op: Mix, data: Option<DataClass>) -> String {
+    let name = format!("{pattern} {}", operation(op));
+    data.map_or(name.clone(), |data| format!("{name}, {}", data_name(data)))
+}
+
+pub(super) fn heat_title(pictured: &str) -> String {
+    format!("Speed by block size and queue depth: {pictured}")
+}
+
+pub(super) fn speed_title(pictured: &str) -> String {
+    format!("Speed by block size: {pictured}")
+}
+
+pub(super) fn iops_title(pictured: &str) -> String {
+    format!("IOPS by block size: {pictured}")
+}
+
+pub(super) const HEAT_ROWS: &str = "queue depth";
+
+pub(super) fn depth_legend(depth: u32) -> String {
+    format!("QD{depth}")
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_procedure_support::wording::answer_as_summary;
+
+    use super::*;
+
+    const READ: Mix = Mix::Only(Op::Read);
+    const SMALL: Form = Form { pattern: Pattern::Random, block: 4096, depth: 32 };
+    const LARGE: Form = Form { pattern: Pattern::Sequential, block: 1 << 20, depth: 4 };
+
+    fn text(answer: &Answer) -> String {
+        answer_as_summary(answer)
+    }
+
+    #[test]
+    fn peaks_say_where_they_are() {
+        let read = Peak { op: READ, rate: Rate(493e6), fastest: LARGE, iops: Iops(57_600.0), busiest: SMALL };
+        assert_eq!(
+            text(&peak(&read)),
+            "Peak read speed: 493 MB/s (1 MiB sequential, QD4); 57,600 IOPS (4 KiB random, QD32)."
+        );
+        assert_eq!(summary(&[read]), "Peak read 493 MB/s (1 MiB sequential, QD4), 57,600 IOPS.");
+        assert_eq!(
+            text(&enough_block(LARGE, READ, Share(0.9), Rate(456e6), Rate(488e6))),
+            "Block size, sequential read: 1 MiB reaches 90% of the peak (456 MB/s of 488 MB/s)."
+        );
+    }
+
+    #[test]
+    fn depths_say_what_they_bring() {
+        let at = |depth, iops: f64| DepthSpeed { depth, iops, ratio: Some(iops / 20_000.0) };
+        assert_eq!(
+            text(&depth_helps(SMALL, READ, at(1, 20_000.0), at(8, 160_000.0))),
+            "Queue depth for reads: 4 KiB random reads gain up to QD8: 20,000 → 160,000 IOPS (8.00×)."
+        );
+        assert_eq!(
+            text(&depth_does_not_help(SMALL, READ, at(1, 20_000.0), at(32, 20_100.0))),
+            "Queue depth for reads: 4 KiB random reads gain nothing from a deeper queue: 20,000 IOPS at QD1, 20,100 at QD32."
+        );
+    }
+
+    #[test]
+    fn comparisons_never_contradict_their_numbers() {
+        let interval = |low, high| Some(Interval { low, high });
+        let speeds = |ratio: f64, interval| ComparedSpeeds {
+            form: SMALL,
+            rate: Rate(80e6 * ratio),
+            other: Rate(80e6),
+            ratio,
+            interval,
+        };
+        let answer = |ratio, interval, decided| {
+            compared(Comparison::RandomOverSequential(READ), &speeds(ratio, interval), decided).answer
+        };
+        assert_eq!(
+            answer(0.25, interval(0.2, 0.3), Some(true)),
+            "4 KiB random reads run at 25% of the speed of sequential ones at QD32 (20.0 MB/s vs 80.0 MB/s)"
+        );
+        assert_eq!(
+            answer(2.3, interval(2.0, 2.6), Some(false)),
+            "4 KiB random reads run 2.30× as fast as sequential ones at QD32 (184 MB/s vs 80.0 MB/s)"
+        );
+        assert_eq!(
+            answer(1.0, interval(0.97, 1.03), Some(false)),
+            "4 KiB random reads are no slower than sequential ones at QD32 (80.0 MB/s vs 80.0 MB/s)"
+        );
+        assert_eq!(
+            answer(0.9, interval(0.8, 1.01), None),
+            "4 KiB random reads run at 90% (80–101) of the speed of sequential ones at QD32 (72.0 MB/s vs 80.0 MB/s); \
+             too uncertain to call a difference"
+        );
+    }
+
+    #[test]
+    fn what_limits_the_results_is_one_line() {
+        let cell = Cell { form: SMALL, op: READ, data: DataClass::Zero };
+        assert_eq!(in_flight(cell, 16.04), "4 KiB random reads at QD32 (zeros): 16.0 in flight.");
+        let drift =
+            DriftText { op: READ, ratio: 0.881, interval: Interval { low: 0.86, high: 0.9 }, cells: 30 };
+        assert_eq!(
+            text(&drive_changed(&drift)),
+            "Drift: reads changed by −11.9% (−14.0% to −10.0%) from the first round to the last."
+        );
+        assert_eq!(
+            queue_exceeds_span(Size(8 << 20), &[16, 32], Size(64 << 20)),
+            "8 MiB at QD16 and QD32: the queue would hold more than the span of 64 MiB"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! Whether what was measured is what reached the device, for every procedure's evidence.
+//!
+//! Direct I/O moves as many bytes as the device counts. Where the device counts fewer, something above it answered; where
+//! it counts more, it did something else meanwhile. `docs/explanation/method.md` gives the reasons for the limits.
+
+use likenew_core::answer::Answer;
+use likenew_core::io::Op;
+use likenew_core::quantity::{Share, Size};
+use likenew_core::segment::Segment;
+
+use crate::wording;
+
+/// A file system moves up to so many bytes for its own metadata; less is too little to matter.
+const BYTES_MIN: u64 = 16 << 20;
+/// The device may count this share fewer of what a test moved …
+const MISSING_MIN: f64 = 0.05;
+/// … or this share more.
+const EXTRA_MIN: f64 = 0.10;
+/// More tests than this are not named one by one.
+const NAMED_MAX: usize = 3;
+
+/// What the counts say, if they say that something is wrong.
+pub fn answers(segments: &[Segment]) -> Vec<Answer> {
+    let comparisons: Vec<CounterComparison<'_>> =
+        segments.iter().filter_map(CounterComparison::from_segment).collect();
+    let missing = answer(&comparisons, MISSING_MIN, |of| of.missing, wording::bytes_missed_device);
+    let extra = answer(&comparisons, EXTRA_MIN, |of| of.extra, wording::device_was_busy);
+    missing.into_iter().chain(extra).collect()
+}
+
+/// One test: what it moved, and what the device counted.
+struct CounterComparison<'a> {
+    name: &'a str,
+    bytes_moved: u64,
+    device_bytes: u64,
+    /// Bytes that were moved and not counted, of reads and of writes.
+    missing: u64,
+    /// Bytes that were counted and not moved.
+    extra: u64,
+}
+
+impl<'a> CounterComparison<'a> {
+    /// Nothing of a rest, of what was asked to come from memory, and where nobody counted.
+    fn from_segment(segment: &'a Segment) -> Option<Self> {
+        let counted = segment.device_counters.filter(|_| segment.workload.access.is_direct())?;
+        let moved = [Op::Read, Op::Write].map(|op| segment.bytes(op));
+        let device = [counted.bytes_read, counted.bytes_written];
+        let bytes_moved: u64 = moved.iter().sum();
+        let difference = |from: [u64; 2], to: [u64; 2]| {
+            from.iter().zip(to).map(|(from, to)| from.saturating_sub(to)).sum::<u64>()
+        };
+        // Several devices may each get a copy of everything, and the device may have done a part of an I/O that failed.
+        let explained = counted.devices > 1 || segment.errors() > 0;
+        (bytes_moved > 0).then(|| Self {
+            name: &segment.workload.name,
+            bytes_moved,
+            device_bytes: device.iter().sum(),
+            missing: difference(moved, device),
+            extra: if explained { 0 } else { difference(device, moved) },
+        })
+    }
+}
+
+fn is_significant(difference: u64, bytes_moved: u64, share_min: f64) -> bool {
+    difference >= BYTES_MIN && difference as f64 >= share_min * bytes_moved as f64
+}
+
+/// An answer about the tests whose difference matters, if that of any or of all together does.
+fn answer(
+    comparisons: &[CounterComparison<'_>],
+    share_min: f64,
+    difference: impl Fn(&CounterComparison<'_>) -> u64,
+    answer: impl FnOnce(Share) -> Answer,
+) -> Option<Answer> {
+    let matters = |of: &&CounterComparison<'_>| is_significant(difference(of), of.bytes_moved, share_min);
+    let mut differ: Vec<&CounterComparison<'_>> = comparisons.iter().filter(matters).collect();
+    let bytes_moved: u64 = comparisons.iter().map(|of| of.bytes_moved).sum();
+    let all: u64 = comparisons.iter().map(&difference).sum();
+    if differ.is_empty() && !is_significant(all, bytes_moved, share_min) {
+        return None;
+    }
+    if differ.is_empty() {
+        // Many small ones, of which none says much by itself.
+        differ = comparisons.iter().filter(|of| difference(of) > 0).collect();
+    }
+    differ.sort_by_key(|of| std::cmp::Reverse(difference(of)));
+    let share = differ.iter().map(|of| difference(of)).sum::<u64>() as f64
+        / differ.iter().map(|of| of.bytes_moved).sum::<u64>() as f64;
+    let answer = answer(Share(share)).with_evidence(wording::tests_differ(differ.len(), comparisons.len()));
+    let sentence = |of: &CounterComparison<'_>| {
+        wording::counts_of_test(of.name, Size(of.bytes_moved), Size(of.device_bytes))
+    };
+    Some(differ.iter().take(NAMED_MAX).fold(answer, |answer, of| answer.with_evidence(sentence(of))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::access::Access;
+    use likenew_core::answer::Standing;
+    use likenew_core::counters::Counters;
+    use likenew_core::recorder::Stop;
+    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::tally::Tally;
+    use likenew_core::until::Until;
+    use likenew_core::workload::Workload;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A workload that has moved so many MiB by reads and by writes, of which so many were counted.
+    fn segment(bytes_moved: [u64; 2], device_bytes: [u64; 2]) -> Segment {
+        let workload = Workload::new("w", Until::ops(1), Vec::new());
+        let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
+        for (op, mib) in [Op::Read, Op::Write].into_iter().zip(bytes_moved) {
+            let mut tally = Tally::new(0, op);
+            tally.bytes = mib * MIB;
+            segment.tallies.push(tally);
+        }
+        let [bytes_read, bytes_written] = device_bytes.map(|mib| mib * MIB);
+        segment.device_counters =
+            Some(Counters { bytes_read, bytes_written, devices: 1, ..Counters::default() });
+        segment
+    }
+
+    /// The ids of the answers, none of which is a problem of the drive.
+    fn ids(segments: &[Segment]) -> Vec<String> {
+        let found = answers(segments);
+        assert!(found.iter().all(|answer| answer.standing == Standing::Unknown));
+        found.into_iter().map(|answer| answer.id).collect()
+    }
+
+    #[test]
+    fn counts_that_agree_give_no_answer() {
+        for (bytes_moved, counted) in [
+            ([1000, 0], [1000, 0]),
+            // Metadata of the file system.
+            ([0, 1000], [3, 1015]),
+            ([0, 1000], [90, 1009]),
+            // Short by less than 5 %, or by little.
+            ([1000, 0], [951, 0]),
+            ([15, 0], [0, 0]),
+            ([0, 0], [500, 500]),
+        ] {
+            assert!(ids(&[segment(bytes_moved, counted)]).is_empty(), "{bytes_moved:?} {counted:?}");
+        }
+        assert!(ids(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_is_short_is_memory_and_what_is_more_is_somebody_else() {
+        assert_eq!(ids(&[segment([1000, 0], [940, 0])]), ["device_bytes_missing"]);
+        assert_eq!(ids(&[segment([0, 1000], [0, 0])]), ["device_bytes_missing"]);
+        assert_eq!(ids(&[segment([100, 0], [100, 20])]), ["device_bytes_extra"]);
+        assert_eq!(ids(&[segment([1000, 0], [1200, 0])]), ["device_bytes_extra"]);
+        // Reads from memory while another program writes.
+        assert_eq!(ids(&[segment([1000, 0], [0, 1000])]).len(), 2);
+        // Each is too short to say anything, and all together are not.
+        let many: Vec<Segment> = (0..10).map(|_| segment([8, 0], [0, 0])).collect();
+        assert_eq!(ids(&many), ["device_bytes_missing"]);
+        let evidence = &answers(&many)[0].evidence;
+        assert!(evidence[0].contains("10 of 10") && evidence.len() == 1 + NAMED_MAX, "{evidence:?}");
+    }
+
+    #[test]
+    fn what_has_a_reason_of_its_own_is_left_alone() {
+        let mut buffered = segment([1000, 0], [0, 0]);
+        buffered.workload.access = Access::Buffered;
+        let mut unknown = segment([1000, 0], [0, 0]);
+        unknown.device_counters = None;
+        let mut mirrored = segment([0, 1000], [0, 2000]);
+        mirrored.device_counters.as_mut().unwrap().devices = 2;
+        let mut failed = segment([1000, 0], [2000, 0]);
+        failed.tallies[0].errors = 1;
+        assert!(ids(&[buffered, unknown, mirrored, failed]).is_empty());
+    }
+}

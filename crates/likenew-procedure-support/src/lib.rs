@@ -1,0 +1,16 @@
+//! What every procedure uses: settings from plans, rows and series of findings, tests that could not be measured,
+//! device counters, and workloads that several procedures run.
+
+pub mod device_counters;
+pub mod options;
+pub mod pattern;
+pub mod precision_goal;
+pub mod profile;
+pub mod refusals;
+pub mod rows;
+pub mod series;
+pub mod wording;
+pub mod workloads;
+
+/// Confidence of every interval that is reported.
+pub const CONFIDENCE: f64 = 0.95;

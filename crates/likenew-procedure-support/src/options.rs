@@ -1,0 +1,11 @@
+//! A procedure's options out of a plan.
+
+use crate::wording;
+
+/// A procedure's options out of a plan.
+///
+/// # Errors
+/// A sentence that names the option that is unknown or wrong.
+pub fn options<T: serde::de::DeserializeOwned>(procedure: &str, table: &toml::Table) -> Result<T, String> {
+    T::deserialize(table.clone()).map_err(|error| wording::wrong_options(procedure, error.message()))
+}

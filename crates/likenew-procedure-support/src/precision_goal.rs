@@ -1,0 +1,110 @@
+//! How precisely a mean is wanted: passes are repeated until its interval is that narrow.
+
+use std::fmt;
+use std::str::FromStr;
+
+use likenew_core::answer::Answer;
+use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::precision::{Goal, Precision, precision};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::{CONFIDENCE, wording};
+
+/// Half the width of an interval over its mean, spelled in percent: `2%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrecisionGoal(pub f64);
+
+impl PrecisionGoal {
+    /// The rule by which passes are enough: at least so many, and at most.
+    pub fn goal(self, passes_min: usize, passes_max: usize) -> Goal {
+        let passes_min = passes_min.max(Goal::PASSES_MIN);
+        Goal { share: self.0, passes_min, passes_max: passes_max.max(passes_min), ..Goal::default() }
+    }
+}
+
+/// The interval of the mean of some passes, and whether it is as narrow as was wanted.
+pub fn interval(passes: &[f64], goal: Option<&Goal>) -> (Option<Interval>, Option<bool>) {
+    let usual = || mean_interval(passes, CONFIDENCE);
+    match goal.map(|goal| precision(passes, goal)) {
+        None => (usual(), None),
+        Some(Precision::More) => (usual(), Some(false)),
+        Some(Precision::Reached(interval)) => (Some(interval), Some(true)),
+        Some(Precision::Unreachable(interval)) => (Some(interval), Some(false)),
+    }
+}
+
+/// How precise a mean became that was wanted precisely.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeanPrecision {
+    /// What it is the mean of.
+    pub name: String,
+    /// Passes that were made for it.
+    pub passes: usize,
+    /// Half the width of its interval over the mean; infinite where the passes give no interval.
+    pub share: f64,
+    /// Whether that is as narrow as was wanted.
+    pub enough: bool,
+}
+
+/// Whether all means are as precise as they were wanted.
+pub fn answer(goal: &Goal, means: &[MeanPrecision]) -> Answer {
+    let wanted = PrecisionGoal(goal.share);
+    let wide: Vec<&MeanPrecision> = means.iter().filter(|mean| !mean.enough).collect();
+    if wide.is_empty() {
+        let passes_most = means.iter().map(|mean| mean.passes).max().unwrap_or(0);
+        return wording::means_are_precise(wanted, passes_most);
+    }
+    let answer = wording::means_are_imprecise(wanted, wide.len(), means.len());
+    wide.into_iter().fold(answer, |answer, mean| {
+        let reached = mean.share.is_finite().then_some(PrecisionGoal(mean.share));
+        answer.with_evidence(wording::precision_of_mean(&mean.name, reached, mean.passes))
+    })
+}
+
+impl fmt::Display for PrecisionGoal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.0 * 100.0;
+        // Rounded, as 7 % are 0.07 and a hundred times that is a little more than 7.
+        let digits = if percent >= 10.0 { 1e1 } else { 1e2 };
+        write!(f, "{}%", (percent * digits).round() / digits)
+    }
+}
+
+impl FromStr for PrecisionGoal {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        percent
+            .filter(|percent| (0.1..=50.0).contains(percent))
+            .map(|percent| Self(percent / 100.0))
+            .ok_or_else(|| wording::no_such_precision(text))
+    }
+}
+
+impl Serialize for PrecisionGoal {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PrecisionGoal {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        String::deserialize(input)?.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precisions_read_back_and_nonsense_does_not() {
+        for text in ["2%", "0.1%", "7%", "12.5%"] {
+            assert_eq!(text.parse::<PrecisionGoal>().unwrap().to_string(), text);
+        }
+        for text in ["", "2", "0%", "51%", "-1%", "NaN%", "two%"] {
+            assert!(text.parse::<PrecisionGoal>().unwrap_err().contains("such as 2%"), "{text}");
+        }
+    }
+}

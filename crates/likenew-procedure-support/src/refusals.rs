@@ -1,0 +1,87 @@
+//! I/Os that failed, and tests that were not measured because of it, for every procedure's evidence.
+
+use likenew_core::answer::Answer;
+use likenew_core::io::Outcome;
+use likenew_core::measurement_error::{MeasurementError, RefusedIo};
+use likenew_core::recorder::Stop;
+use likenew_core::segment::Segment;
+
+use crate::wording;
+
+/// `EILSEQ`, with which fio ends a job whose verify finds other data than it wrote.
+const DATA_DIFFERS: i32 = 84;
+/// More failed tests than this are not named one by one.
+const NAMED_MAX: usize = 3;
+
+/// I/Os that failed, if any did, and failed jobs of another program. Only errors of the medium are problems of the drive:
+/// a file system that is full, or a drive that was unplugged, says nothing of its health.
+pub fn refusals(segments: &[Segment]) -> Vec<Answer> {
+    let failures = segments.iter().filter_map(|segment| match segment.stop {
+        Stop::JobFailed { errno } => failed_job(segment, errno),
+        _ => None,
+    });
+    failures.chain(failed_ios(segments)).collect()
+}
+
+/// What an error of another program's job says of the drive: that its medium failed, or that it returned other data than
+/// was written. Any other error only means that the job was not measured.
+fn failed_job(segment: &Segment, errno: i32) -> Option<Answer> {
+    let job = &segment.workload.name;
+    if errno == DATA_DIFFERS {
+        return Some(wording::job_read_other_data(job, errno));
+    }
+    Outcome::Error(errno).is_about_the_medium().then(|| wording::job_met_medium_error(job, errno))
+}
+
+fn failed_ios(segments: &[Segment]) -> Option<Answer> {
+    let counted = segments.iter().filter(|segment| !matches!(segment.stop, Stop::JobFailed { .. }));
+    let errors: u64 = counted.map(Segment::errors).sum();
+    let samples = || segments.iter().flat_map(|segment| &segment.refused_ios);
+    if let Some(first) = samples().find(|sample| sample.outcome.is_about_the_medium()) {
+        return Some(wording::drive_failed_ios(errors, first.into()));
+    }
+    if let Some(first) = samples().next() {
+        return Some(wording::system_refused_ios(errors, first.into()));
+    }
+    // Another program may record no more than how many failed.
+    (errors > 0).then(|| wording::failed_ios_without_reason(errors))
+}
+
+/// Whether two tests failed alike, so that one of them explains both.
+fn is_same_error(one: &MeasurementError, other: &MeasurementError) -> bool {
+    let outcome = |first: &Option<RefusedIo>| first.map(|io| io.outcome);
+    match (one, other) {
+        (
+            MeasurementError::Refused { op, first, .. },
+            MeasurementError::Refused { op: other_op, first: other_first, .. },
+        ) => op == other_op && outcome(first) == outcome(other_first),
+        _ => one == other,
+    }
+}
+
+/// How many tests were run, failed ones included.
+pub fn tests_run(segments: &[Segment]) -> usize {
+    segments.iter().filter(|segment| !segment.workload.is_rest()).count()
+}
+
+/// Which tests were not measured and why, if any: no table states rates of them.
+pub fn unmeasured_workloads(segments: &[Segment]) -> Option<Answer> {
+    let failures: Vec<(&str, MeasurementError)> = segments
+        .iter()
+        .filter_map(|segment| Some((segment.workload.name.as_str(), segment.measurement_error()?)))
+        .collect();
+    if failures.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = failures.iter().take(NAMED_MAX).map(|(name, _)| *name).collect();
+    let hidden = failures.len() - names.len();
+    let mut answer = wording::not_measured(&names, hidden, tests_run(segments), &failures[0].1.reason());
+    let mut kinds: Vec<&MeasurementError> = Vec::new();
+    for (name, error) in &failures {
+        if !kinds.iter().any(|kind| is_same_error(kind, error)) {
+            kinds.push(error);
+            answer = answer.with_evidence(wording::test_error(name, error));
+        }
+    }
+    Some(answer)
+}

@@ -1,0 +1,328 @@
+//! The sentences of this crate: what failed, what was not measured, what the device counted, how precise means are.
+
+use std::io;
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::measurement_error::RefusedIo;
+use likenew_core::plan::Plan;
+use likenew_core::quantity::{Number, Share, Size};
+use likenew_core::shell::shell_quote;
+
+use crate::precision_goal::PrecisionGoal;
+
+/// The same text with a capital first letter, to begin a sentence with.
+pub fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// `1 test`, `2 tests`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", Number(number as f64))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list(items: &[impl AsRef<str>]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        Some((last, _)) => (*last).to_owned(),
+        None => String::new(),
+    }
+}
+
+/// `likenew bench TARGET --passes 5`: the plan's procedure and target with these options, as it can be pasted into a shell.
+/// Nothing of a plan that leaves the target open.
+pub fn command(plan: &Plan, options: &str) -> Option<String> {
+    let target = shell_quote(plan.target.as_deref()?);
+    let command = format!("likenew {} {target} {options}", plan.procedure);
+    Some(command.trim_end().to_owned())
+}
+
+/// An action that runs the plan's procedure again with these options.
+pub fn rerun(id: &str, why: &str, plan: &Plan, options: &str) -> Action {
+    let action = Action::new(id, why);
+    match command(plan, options) {
+        Some(command) => action.command(command),
+        None => action,
+    }
+}
+
+/// The error of an option outside of its range.
+pub fn out_of_range(
+    option: &str,
+    value: impl std::fmt::Display,
+    low: impl std::fmt::Display,
+    high: impl std::fmt::Display,
+) -> String {
+    format!("{option} = {value} is out of range; use {low} to {high}")
+}
+
+/// The error of an option that has to be a multiple of something.
+pub fn not_a_multiple(option: &str, value: impl std::fmt::Display, unit: impl std::fmt::Display) -> String {
+    format!("{option} = {value} is not a multiple of {unit}")
+}
+
+/// The error of a span that is larger than the target.
+pub fn span_too_large(span: Size, capacity: Size) -> String {
+    format!("the span of {span} exceeds the target's {capacity}; use a smaller --span")
+}
+
+/// The error of an option that has to be a power of two.
+pub fn not_a_power_of_two(
+    option: &str,
+    value: impl std::fmt::Display,
+    low: impl std::fmt::Display,
+    high: impl std::fmt::Display,
+) -> String {
+    format!("{option} = {value} is not a power of two; use one from {low} to {high}")
+}
+
+/// The error of patterns that are missing or named twice.
+pub fn patterns_once() -> String {
+    "pattern: name sequential, random or both, once each".into()
+}
+
+/// The error of a procedure that would write to a target that may only be read.
+pub fn target_is_read_only() -> String {
+    "this target is read-only; add --op read, or test a folder on it".into()
+}
+
+/// The error of a procedure without an operation that it could measure.
+pub fn no_operation() -> String {
+    "op: name read, write or a mix such as mix:70".into()
+}
+
+/// The error of an option of a procedure.
+pub(crate) fn wrong_options(procedure: &str, reason: &str) -> String {
+    format!("invalid option for {procedure}: {reason}")
+}
+
+pub(crate) fn no_such_pattern(text: &str) -> String {
+    format!("unknown pattern \"{text}\"; use sequential or random")
+}
+
+pub(crate) fn no_such_precision(text: &str) -> String {
+    format!("\"{text}\" is not a precision; use 0.1% to 50%, such as 2%")
+}
+
+/// I/Os that failed for a reason of the drive.
+pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) -> Answer {
+    Answer::problem("io_errors", "I/O errors", format!("the drive failed {}", count(errors, "I/O")))
+        .with_evidence(first_error(first))
+}
+
+/// I/Os that failed for a reason that says nothing of the drive's health, such as a full file system.
+pub(crate) fn system_refused_ios(errors: u64, first: RefusedIo) -> Answer {
+    let answer = format!("the system refused {}; the run ended there", count(errors, "I/O"));
+    Answer::info("io_errors", "I/O errors", answer).with_evidence(first_error(first))
+}
+
+/// I/Os that another program counted as failed without saying which.
+pub(crate) fn failed_ios_without_reason(errors: u64) -> Answer {
+    Answer::unknown("io_errors", "I/O errors", format!("{} failed", count(errors, "I/O")))
+        .with_evidence("The program that measured recorded neither the addresses nor the errors.")
+}
+
+fn first_error(first: RefusedIo) -> String {
+    format!("The first was {first}.")
+}
+
+/// A job of another program that read other data than was written.
+pub(crate) fn job_read_other_data(job: &str, errno: i32) -> Answer {
+    Answer::problem(
+        "job_errors",
+        "Failed job",
+        format!("\"{job}\" read data that differs from what was written"),
+    )
+    .with_evidence(job_error(errno))
+}
+
+/// A job of another program that met an error of the medium.
+pub(crate) fn job_met_medium_error(job: &str, errno: i32) -> Answer {
+    let error = io::Error::from_raw_os_error(errno);
+    Answer::problem("job_errors", "Failed job", format!("\"{job}\" failed: {error}"))
+        .with_evidence(job_error(errno))
+}
+
+fn job_error(errno: i32) -> String {
+    format!("The job ended with error {errno}; which I/O failed was not recorded.")
+}
+
+/// Tests that failed, of all that were run, and the error that the first of them met.
+pub(crate) fn not_measured(names: &[&str], hidden: usize, of: usize, error: &str) -> Answer {
+    let failed = names.len() + hidden;
+    let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let answer = match (failed == of, hidden) {
+        (true, _) if of > 1 => format!("all {of} tests failed: {error}"),
+        (true, _) => format!("{} failed: {error}", names.join(", ")),
+        (false, 0) => format!("{} failed: {error}", list(&names)),
+        (false, _) => format!("{} and {hidden} more of {of} tests failed: {error}", names.join(", ")),
+    };
+    Answer::unknown("not_measured", "Not measured", answer)
+}
+
+/// Why one of them failed.
+pub(crate) fn test_error(name: &str, error: &dyn std::fmt::Display) -> String {
+    format!("\"{name}\": {error}.")
+}
+
+/// The summary of a run of which every test failed.
+pub fn nothing_was_measured(tests: usize) -> String {
+    match tests {
+        1 => "Nothing was measured: the only test failed.".into(),
+        _ => format!("Nothing was measured: all {tests} tests failed."),
+    }
+}
+
+/// The answer of a run that ended before its last test.
+pub fn ended_early(tests_done: usize, tests_planned: usize) -> Answer {
+    let answer = format!("the run ended after {tests_done} of {tests_planned} steps");
+    Answer::unknown("completed", "Completeness", answer)
+}
+
+/// The summary of a run that ended before it measured anything.
+pub fn nothing_measured_yet() -> String {
+    "Nothing was measured.".into()
+}
+
+/// The summary that an answer makes by itself.
+pub fn answer_as_summary(answer: &Answer) -> String {
+    format!("{}: {}.", answer.question, answer.answer)
+}
+
+/// Fewer bytes reached the device than were read or written.
+pub(crate) fn bytes_missed_device(missing: Share) -> Answer {
+    let answer =
+        format!("{missing} of the measured bytes never reached the device, so these are not its speeds");
+    Answer::unknown("device_bytes_missing", "Device counters", answer).caveat(
+        "A cache above the device answered, or a file has holes, or the file system compresses. \
+         `likenew cache` tells memory from drive.",
+    )
+}
+
+/// The device did more than what was measured.
+pub(crate) fn device_was_busy(extra: Share) -> Answer {
+    let answer = format!("the device did {extra} more I/O than was measured, so it can be faster than this");
+    Answer::unknown("device_bytes_extra", "Device counters", answer).caveat(
+        "Other programs used it, or earlier writes were still on their way, or the file system wrote more.",
+    )
+}
+
+/// How many tests differ so.
+pub(crate) fn tests_differ(differ: usize, of: usize) -> String {
+    format!("The counts differ in {differ} of {}.", count(of as u64, "test"))
+}
+
+/// What one of them moved, and what the device counted.
+pub(crate) fn counts_of_test(name: &str, moved: Size, counted: Size) -> String {
+    format!("\"{name}\" moved {moved}; the device counted {counted}.")
+}
+
+/// All means are as precise as was asked for.
+pub(crate) fn means_are_precise(goal: PrecisionGoal, passes_most: usize) -> Answer {
+    let answer = format!("every mean is known to ±{goal} after at most {}", passes(passes_most));
+    Answer::good("precision", "Precision", answer)
+}
+
+/// Some means are not as precise as was asked for.
+pub(crate) fn means_are_imprecise(goal: PrecisionGoal, wide: usize, of: usize) -> Answer {
+    let verb = if wide == 1 { "is" } else { "are" };
+    let answer = format!("{wide} of {} {verb} known less precisely than ±{goal}", count(of as u64, "mean"));
+    Answer::unknown("precision", "Precision", answer)
+}
+
+/// How precisely one mean is known; nothing where its passes give no interval.
+pub(crate) fn precision_of_mean(name: &str, reached: Option<PrecisionGoal>, passes_run: usize) -> String {
+    let after = passes(passes_run);
+    match reached {
+        Some(reached) => format!("{name}: ±{reached} after {after}."),
+        None => format!("{name}: no interval after {after}."),
+    }
+}
+
+fn passes(number: usize) -> String {
+    if number == 1 { "1 pass".into() } else { format!("{number} passes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::io::{Op, Outcome};
+
+    use super::*;
+
+    #[test]
+    fn answers_can_be_read_with_their_questions() {
+        let first = RefusedIo { op: Op::Read, offset: 8192, length: Some(4096), outcome: Outcome::Error(5) };
+        let text = |answer: &Answer| answer_as_summary(answer);
+        let failed = drive_failed_ios(12, first);
+        assert_eq!(text(&failed), "I/O errors: the drive failed 12 I/Os.");
+        assert_eq!(
+            failed.evidence,
+            ["The first was a read of 4096 bytes at offset 8192: Input/output error (os error 5)."]
+        );
+        assert_eq!(
+            text(&system_refused_ios(1, first)),
+            "I/O errors: the system refused 1 I/O; the run ended there."
+        );
+        assert_eq!(text(&not_measured(&["a", "b"], 0, 5, "no")), "Not measured: \"a\" and \"b\" failed: no.");
+        assert_eq!(
+            text(&not_measured(&["a", "b", "c"], 2, 8, "no")),
+            "Not measured: \"a\", \"b\", \"c\" and 2 more of 8 tests failed: no."
+        );
+        assert_eq!(
+            text(&not_measured(&["a", "b", "c"], 2, 5, "no")),
+            "Not measured: all 5 tests failed: no."
+        );
+        assert_eq!(text(&not_measured(&["a"], 0, 1, "no")), "Not measured: \"a\" failed: no.");
+        assert_eq!(
+            text(&bytes_missed_device(Share(0.4))),
+            "Device counters: 40% of the measured bytes never reached the device, so these are not its speeds."
+        );
+        assert_eq!(
+            text(&device_was_busy(Share(0.25))),
+            "Device counters: the device did 25% more I/O than was measured, so it can be faster than this."
+        );
+        assert_eq!(
+            text(&means_are_precise(PrecisionGoal(0.02), 5)),
+            "Precision: every mean is known to ±2% after at most 5 passes."
+        );
+        assert_eq!(
+            text(&means_are_imprecise(PrecisionGoal(0.02), 1, 8)),
+            "Precision: 1 of 8 means is known less precisely than ±2%."
+        );
+        assert_eq!(
+            precision_of_mean("SEQ1M read", Some(PrecisionGoal(0.034)), 30),
+            "SEQ1M read: ±3.4% after 30 passes."
+        );
+    }
+
+    #[test]
+    fn lists_are_read_aloud() {
+        assert_eq!(
+            answer_as_summary(&ended_early(3, 25)),
+            "Completeness: the run ended after 3 of 25 steps."
+        );
+        assert_eq!(
+            not_a_power_of_two("block", "3KiB", "4KiB", "64MiB"),
+            "block = 3KiB is not a power of two; use one from 4KiB to 64MiB"
+        );
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(list(&["a", "b"]), "a and b");
+        assert_eq!(list(&["a"]), "a");
+        assert_eq!(list(&[] as &[&str]), "");
+        assert_eq!(capitalize("random write"), "Random write");
+        assert_eq!(out_of_range("passes", 0, 1, 1000), "passes = 0 is out of range; use 1 to 1000");
+        let plan = Plan {
+            schema: 1,
+            procedure: "bench".into(),
+            target: Some("/media/My Disk".into()),
+            seed: 0,
+            options: toml::Table::new(),
+        };
+        assert_eq!(command(&plan, "--passes 5").unwrap(), "likenew bench '/media/My Disk' --passes 5");
+        assert_eq!(command(&plan, "").unwrap(), "likenew bench '/media/My Disk'");
+        assert_eq!(count(1, "pass"), "1 pass");
+    }
+}

@@ -1,0 +1,143 @@
+//! Answers and actions, within a width.
+
+use likenew_core::answer::{Action, Answer, Loss, Standing};
+use unicode_width::UnicodeWidthStr;
+
+use super::Page;
+use crate::unit::clean;
+use crate::wording;
+
+/// Before what belongs to an answer or to a command.
+const INDENT: usize = 4;
+
+impl Page {
+    /// A text after the mark of its standing, in at most so many lines; further ones stand below the text.
+    pub(super) fn marked(&self, standing: Standing, text: &str, indent: usize, most: usize) -> Vec<String> {
+        let blank = " ".repeat(indent);
+        let Some(mark) = wording::mark(standing) else {
+            return self.wrap_at_most(text, &blank, indent, most);
+        };
+        let below = indent + mark.width() + 1;
+        let lines = self.wrap_at_most(text, &format!("{blank}{mark} "), below, most);
+        let painted = self.standing(standing, mark);
+        lines.into_iter().enumerate().map(|(at, line)| first(at, line, mark, &painted)).collect()
+    }
+
+    /// In the color of what it means.
+    pub(super) fn standing(&self, standing: Standing, text: &str) -> String {
+        match standing {
+            Standing::Good => self.paint.good(text),
+            Standing::Problem => self.paint.bad(text),
+            Standing::Unknown => self.paint.doubtful(text),
+            Standing::Info => text.to_owned(),
+        }
+    }
+
+    /// An answer with all it rests on and all that can be done about it.
+    pub(super) fn whole_answer(&self, answer: &Answer) -> Vec<String> {
+        let mut lines = self.marked(answer.standing, &wording::answer(answer), 0, usize::MAX);
+        let blank = " ".repeat(INDENT);
+        if let Some(estimate) = &answer.estimate {
+            lines.extend(self.wrap(&wording::estimate(estimate), &blank, INDENT));
+        }
+        for sentence in &answer.evidence {
+            lines.extend(self.wrap(&clean(sentence), &blank, INDENT));
+        }
+        for sentence in &answer.caveats {
+            lines.extend(self.wrap(&wording::caveat(sentence), &blank, INDENT));
+        }
+        for action in &answer.actions {
+            lines.extend(self.action(action, INDENT));
+            if let Some(undo) = &action.undo {
+                let indent = INDENT + 2;
+                lines.extend(self.wrap(&wording::undo(undo), &" ".repeat(indent), indent));
+            }
+        }
+        lines
+    }
+
+    /// The command of an action, and below it what that does, loses and costs.
+    fn action(&self, action: &Action, indent: usize) -> Vec<String> {
+        let mut lines = self.command(action, indent);
+        lines.extend(self.effect(action, indent, usize::MAX));
+        lines
+    }
+
+    /// The command of an action, in lines that can be pasted.
+    pub(super) fn command(&self, action: &Action, indent: usize) -> Vec<String> {
+        let Some(command) = &action.command else { return Vec::new() };
+        let lines = shell_lines(&clean(command), indent, self.width);
+        lines.iter().map(|line| self.paint.strong(line)).collect()
+    }
+
+    /// What an action does, loses and costs, below its command, in at most so many lines.
+    pub(super) fn effect(&self, action: &Action, indent: usize, most: usize) -> Vec<String> {
+        let indent = indent + if action.command.is_some() { 2 } else { 0 };
+        let warning = wording::loss(Loss::Everything);
+        // The warning stays in one line, so that all of it is painted.
+        let unbroken = warning.replace(' ', "\u{a0}");
+        let text = wording::action(action).replacen(warning, &unbroken, 1);
+        let lines = self.wrap_at_most(&text, &" ".repeat(indent), indent, most);
+        lines.into_iter().map(|line| line.replacen(&unbroken, &self.paint.bad(warning), 1)).collect()
+    }
+}
+
+fn first(at: usize, line: String, mark: &str, painted: &str) -> String {
+    if at == 0 { line.replacen(mark, painted, 1) } else { line }
+}
+
+/// A command in lines that fit, each but the last ended by a backslash, so that all of it can be pasted into a shell.
+/// Breaks only at spaces outside of quotes.
+fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<String> {
+    let mut lines = vec![" ".repeat(indent)];
+    for word in shell_words(command) {
+        let line = lines.last_mut().expect("there is a first line");
+        // Room for the backslash is kept, as a further word may come.
+        let fits = line.width() + 1 + word.width() + 2 <= width;
+        if line.trim().is_empty() {
+            line.push_str(word);
+        } else if fits {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            line.push_str(" \\");
+            lines.push(format!("{}{word}", " ".repeat(indent + 2)));
+        }
+    }
+    lines
+}
+
+/// The words of a command, quotes included.
+fn shell_words(command: &str) -> Vec<&str> {
+    let mut quote = None;
+    let mut escaped = false;
+    let outside = |c: char| {
+        let is_space = c == ' ' && quote.is_none() && !escaped;
+        let was_escaped = std::mem::take(&mut escaped);
+        match quote {
+            Some(open) if c == open && !was_escaped => quote = None,
+            None if matches!(c, '\'' | '"') && !was_escaped => quote = Some(c),
+            None if c == '\\' && !was_escaped => escaped = true,
+            Some('"') if c == '\\' && !was_escaped => escaped = true,
+            _ => {}
+        }
+        is_space
+    };
+    command.split(outside).filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_commands_break_where_a_shell_lets_them() {
+        let command = "likenew check '/mnt/my photos' --advertised read=550MB/s,write=500MB/s";
+        assert_eq!(
+            shell_lines(command, 2, 40),
+            ["  likenew check '/mnt/my photos' \\", "    --advertised \\", "    read=550MB/s,write=500MB/s"]
+        );
+        assert_eq!(shell_lines(command, 2, 100), [format!("  {command}")]);
+        assert_eq!(shell_words(r#"a "b \" c" d\ e 'f'"#), ["a", r#""b \" c""#, r"d\ e", "'f'"]);
+    }
+}

@@ -1,0 +1,289 @@
+//! One screen of a document: the answer, its table, a plot where there is room, and what to do, in a fixed number of
+//! lines.
+
+use std::collections::HashSet;
+
+use likenew_core::answer::{Action, Answer, Standing};
+use likenew_core::findings::standing;
+use likenew_core::overview::{Lead, OverviewTable};
+use unicode_width::UnicodeWidthStr;
+
+use super::Page;
+use crate::compare::{Group, Picture};
+use crate::document::Document;
+use crate::unit::clean;
+use crate::wording;
+
+/// From so many columns on a screen has fewer lines, as lines are wrapped less.
+const WIDE_FROM: usize = 100;
+/// Lines of a wide screen: that of a terminal of 80 by 25 with its prompt.
+const LINES_WIDE: usize = 24;
+/// Lines of a narrower one.
+const LINES_NARROW: usize = 30;
+/// Lines of a headline.
+const HEADLINE_MAX: usize = 6;
+/// Lines of each headline where several stand below each other.
+const HEADLINE_OF_SEVERAL_MAX: usize = 3;
+/// Lines that listed answers take at most.
+const ANSWERS_MAX: usize = 8;
+/// Lines of one of them.
+const ANSWER_MAX: usize = 2;
+/// Lines of remarks below a table that leads: it often says the same.
+const REMARKS_MAX: usize = 4;
+/// Rows of a table that actions leave room for, below its headings.
+const ROWS_MIN: usize = 4;
+/// The same of a table that leads.
+const LEADING_ROWS_MIN: usize = 12;
+/// Actions that are shown.
+const ACTIONS_MAX: usize = 4;
+/// Lines of what is said about an action, below its command.
+const EFFECT_MAX: usize = 2;
+/// A plot gets no lower than this.
+const PLOT_MIN: usize = 8;
+
+/// Actions under one heading, each in lines.
+struct ActionGroup {
+    heading: &'static str,
+    actions: Vec<Vec<String>>,
+}
+
+impl Page {
+    /// The documents of one procedure in at most as many lines as a screen has.
+    pub(super) fn screen(&self, group: &Group<'_>, details_command: Option<&str>) -> String {
+        let mut lines = match &group.members[..] {
+            [only] => self.screen_of_one(&only.document, details_command),
+            _ => self.screen_of_several(group, details_command),
+        };
+        lines.truncate(self.lines_max());
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Mark and summary of each document, in one line each.
+    pub(super) fn lines(&self, group: &Group<'_>) -> String {
+        let several = group.members.len() > 1;
+        let mut text = String::new();
+        for member in &group.members {
+            let document = &member.document;
+            let standing = standing(&document.answers);
+            if let Some(mark) = wording::mark(standing) {
+                text += &format!("{} ", self.standing(standing, mark));
+            }
+            if several {
+                text += &format!("{}: ", clean(&member.label));
+            }
+            text += &format!("{}\n", wording::summary(document));
+        }
+        text
+    }
+
+    fn lines_max(&self) -> usize {
+        if self.width >= WIDE_FROM { LINES_WIDE } else { LINES_NARROW }
+    }
+
+    fn screen_of_one(&self, document: &Document, details_command: Option<&str>) -> Vec<String> {
+        let table = document.overview.table.as_ref().filter(|table| !table.rows.is_empty());
+        let table_first = document.overview.lead == Lead::Table && table.is_some();
+        let head = if table_first { self.remarks(document) } else { self.head(document, table.is_none()) };
+        let last = self.last_line(details_command, wording::cost(document).as_deref());
+        let mut room = self.lines_max().saturating_sub(section(&head) + last.len());
+
+        let rows_min = if table_first { LEADING_ROWS_MIN } else { ROWS_MIN };
+        let table_min = table.map_or(0, |table| 2 + table.rows.len().min(rows_min));
+        let actions = self.actions(document, room.saturating_sub(table_min));
+        room = room.saturating_sub(section(&actions));
+        let table = table.map_or_else(Vec::new, |table| self.table_within(table, room));
+        room = room.saturating_sub(section(&table));
+        let plot = if room > PLOT_MIN { self.overview_plot(document, room - 1) } else { Vec::new() };
+
+        let mut sections = if table_first { vec![table, head] } else { vec![head, table] };
+        sections.extend([plot, actions, last]);
+        join(sections)
+    }
+
+    /// The summary after its mark, in at most so many lines.
+    pub(super) fn headline(&self, document: &Document, most: usize) -> Vec<String> {
+        let (standing, text) = (standing(&document.answers), wording::summary(document));
+        let Some(mark) = wording::mark(standing) else {
+            return self
+                .wrap_at_most(&text, "", 0, most)
+                .iter()
+                .map(|line| self.paint.strong(line))
+                .collect();
+        };
+        let lines = self.wrap_at_most(&text, "  ", 2, most);
+        let strong = |(at, line): (usize, &String)| {
+            let text = self.paint.strong(line.trim_start());
+            if at == 0 { format!("{} {text}", self.standing(standing, mark)) } else { format!("  {text}") }
+        };
+        lines.iter().enumerate().map(strong).collect()
+    }
+
+    /// The headline and the answers that the overview names; all of them where there is neither list nor table.
+    fn head(&self, document: &Document, is_all_there_is: bool) -> Vec<String> {
+        let mut lines = self.headline(document, HEADLINE_MAX);
+        let named = &document.overview.answers;
+        let answers: Vec<&Answer> = if named.is_empty() && is_all_there_is {
+            document.answers.iter().collect()
+        } else {
+            named
+                .iter()
+                .flat_map(|id| document.answers.iter().filter(move |answer| answer.id == *id))
+                .collect()
+        };
+        let listed = answers.iter().map(|answer| self.listed(answer)).collect();
+        lines.extend(self.at_most(listed, ANSWERS_MAX));
+        lines
+    }
+
+    /// Answers that are no plain measurement, for screens that begin with their table.
+    fn remarks(&self, document: &Document) -> Vec<String> {
+        let remarkable = |answer: &&Answer| matches!(answer.standing, Standing::Problem | Standing::Unknown);
+        let listed = document.answers.iter().filter(remarkable).map(|answer| self.listed(answer));
+        self.at_most(listed.collect(), REMARKS_MAX)
+    }
+
+    /// An answer below a headline; only what is wrong or open carries a mark there.
+    fn listed(&self, answer: &Answer) -> Vec<String> {
+        let standing = if answer.standing == Standing::Good { Standing::Info } else { answer.standing };
+        self.marked(standing, &wording::answer(answer), 2, ANSWER_MAX)
+    }
+
+    fn at_most(&self, listed: Vec<Vec<String>>, lines_max: usize) -> Vec<String> {
+        let total: usize = listed.iter().map(Vec::len).sum();
+        let room = if total <= lines_max { total } else { lines_max - 1 };
+        let (mut lines, mut shown) = (Vec::new(), 0);
+        for answer in &listed {
+            if lines.len() + answer.len() > room {
+                break;
+            }
+            lines.extend(answer.iter().cloned());
+            shown += 1;
+        }
+        if shown < listed.len() {
+            let more = wording::more(listed.len() - shown, "answer", "answers");
+            lines.push(self.paint.faint(&format!("  {more}")));
+        }
+        lines
+    }
+
+    fn table_within(&self, table: &OverviewTable, room: usize) -> Vec<String> {
+        // One line is the blank one before it; headings without a row say nothing.
+        if room < 3 { Vec::new() } else { self.overview_table(table, room - 1) }
+    }
+
+    /// What repairs problems and what decides open questions, each command once, in at most so many lines.
+    fn actions(&self, document: &Document, lines_max: usize) -> Vec<String> {
+        let mut room = ACTIONS_MAX;
+        let mut known = HashSet::new();
+        let mut groups = Vec::new();
+        let mut left_out = 0;
+        for (heading, standing) in
+            [(wording::FIX_IT, Standing::Problem), (wording::TO_DECIDE, Standing::Unknown)]
+        {
+            let mut actions = wording::distinct_actions(document, standing);
+            actions.retain(|action| known.insert(wording::action_key(action)));
+            let shown = actions.len().min(room);
+            room -= shown;
+            left_out += actions.len() - shown;
+            let actions = actions[..shown].iter().map(|action| self.short_action(action)).collect();
+            groups.push(ActionGroup { heading, actions });
+        }
+        self.action_lines(groups, left_out, lines_max)
+    }
+
+    fn short_action(&self, action: &Action) -> Vec<String> {
+        let indent = 4;
+        // A command that is cut cannot be pasted, so it keeps all of its lines.
+        let mut lines = self.command(action, indent);
+        lines.extend(self.effect(action, indent, EFFECT_MAX));
+        lines
+    }
+
+    fn action_lines(
+        &self,
+        mut groups: Vec<ActionGroup>,
+        mut left_out: usize,
+        lines_max: usize,
+    ) -> Vec<String> {
+        loop {
+            groups.retain(|group| !group.actions.is_empty());
+            let mut lines = Vec::new();
+            for group in &groups {
+                lines.push(format!("  {}", self.paint.strong(group.heading)));
+                lines.extend(group.actions.iter().flatten().cloned());
+            }
+            if left_out > 0 && !lines.is_empty() {
+                let more = wording::more(left_out, "action", "actions");
+                lines.push(self.paint.faint(&format!("    {more}")));
+            }
+            if section(&lines) <= lines_max {
+                return lines;
+            }
+            let Some(last) = groups.last_mut() else { return Vec::new() };
+            last.actions.pop();
+            left_out += 1;
+        }
+    }
+
+    fn overview_plot(&self, document: &Document, lines_max: usize) -> Vec<String> {
+        let series = document.overview.series.as_ref().and_then(|name| document.series.get(name));
+        let Some(series) = series else { return Vec::new() };
+        let picture = Picture { series: series.clone(), range: None, axis_implied: false };
+        self.picture_within(&picture, lines_max)
+    }
+
+    fn last_line(&self, details_command: Option<&str>, cost: Option<&str>) -> Vec<String> {
+        let command = details_command.map(clean);
+        let Some(text) = wording::last_line(command.as_deref(), cost) else { return Vec::new() };
+        // Spaces in a row set the cost apart, which wrapping would keep only on one line.
+        if text.width() <= self.text_width() {
+            return vec![self.paint.faint(&text)];
+        }
+        self.wrap_at_most(&text, "", 2, 2).iter().map(|line| self.paint.faint(line)).collect()
+    }
+
+    /// A headline for each document, and the table that all have in common.
+    fn screen_of_several(&self, group: &Group<'_>, details_command: Option<&str>) -> Vec<String> {
+        let tables = group.tables();
+        let last = self.last_line(details_command, None);
+        let mut headlines = Vec::new();
+        for (member, name) in group.members.iter().zip(&group.names) {
+            let document = &member.document;
+            let label = clean(&member.label);
+            let name = if *name == label { label } else { format!("{name} = {label}") };
+            let text = format!("{name}: {}", wording::summary(document));
+            headlines.push(self.marked(standing(&document.answers), &text, 0, HEADLINE_OF_SEVERAL_MAX));
+        }
+        let table_min = if tables.is_empty() { 0 } else { 1 + 3 + ROWS_MIN };
+        let room = self.lines_max().saturating_sub(last.len() + 1 + table_min);
+        let mut head: Vec<String> = headlines.iter().flatten().cloned().collect();
+        if head.len() > room {
+            head = headlines.iter().map(|lines| lines[0].clone()).collect();
+        }
+        if head.len() > room {
+            let more = wording::more(head.len() + 1 - room, "document", "documents");
+            head.truncate(room - 1);
+            head.push(self.paint.faint(&more));
+        }
+        let room = self.lines_max().saturating_sub(head.len() + 1 + last.len() + 1);
+        let table = tables.first().map_or_else(Vec::new, |(title, grid)| self.cut_table(title, grid, room));
+        join(vec![head, table, last])
+    }
+}
+
+/// Lines of a section with the blank one that parts it from the next.
+fn section(lines: &[String]) -> usize {
+    if lines.is_empty() { 0 } else { lines.len() + 1 }
+}
+
+/// Sections with a blank line between them.
+fn join(sections: Vec<Vec<String>>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for section in sections.into_iter().filter(|section| !section.is_empty()) {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(section);
+    }
+    lines
+}

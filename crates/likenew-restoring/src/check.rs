@@ -1,0 +1,235 @@
+//! Is it slow, compared with what, why, and what fixes it?
+
+mod answers;
+mod check_metrics;
+mod check_options;
+mod history;
+mod pictures;
+mod rated_metric;
+mod reading;
+mod results;
+mod shares;
+mod tables;
+mod upgrade;
+mod wording;
+mod workload_plan;
+mod writing;
+
+use std::borrow::Cow;
+
+use likenew_core::facts::Facts;
+use likenew_core::findings::Findings;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_diagnosis::{
+    Case, Diagnosis, EvidenceItem, Indicator, Measured, Metric, Origin, Reference, Site, diagnose,
+};
+
+use likenew_procedure_support::refusals::refusals;
+
+use crate::site::site;
+use answers::Answers;
+use results::CheckResults;
+use workload_plan::WorkloadPlan;
+
+pub use check_metrics::CheckMetrics;
+pub use check_options::{
+    CatalogMatch, CheckOptions, IndicatorOption, MetricName, OriginName, ReferenceOption,
+};
+pub use history::CheckHistory;
+pub use rated_metric::RatedMetric;
+pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "check",
+    question: "Is it slow, why, and what fixes it?",
+    writes: "writes at most 2 GiB (--bytes changes that, 0 writes nothing); in a folder only temporary files, always deleted",
+    manual: include_str!("check.md"),
+};
+
+/// The procedure.
+pub struct Check {
+    options: CheckOptions,
+}
+
+impl Check {
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        CheckOptions::from_table(table).map(|options| Self { options })
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: CheckOptions) -> Result<Self, String> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    fn references(&self, facts: Option<&Facts>) -> Vec<Reference> {
+        let mut references = self.options.references();
+        let ceiling = facts.and_then(|facts| match facts.drives.as_slice() {
+            [drive] => drive.link.ceiling_bytes_per_s.get(),
+            _ => None,
+        });
+        if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
+            let of = |metric| Reference {
+                metric,
+                origin: Origin::Link,
+                value: ceiling as f64,
+                repeatability: 0.0,
+            };
+            references.extend([Metric::SequentialRead, Metric::SequentialWrite].map(of));
+        }
+        references
+    }
+}
+
+impl Check {
+    /// What belongs to the diagnosis.
+    fn without_mix<'a>(&self, evidence: &'a Evidence) -> Cow<'a, Evidence> {
+        if self.options.upgrade.as_ref().is_none_or(|upgrade| upgrade.mix.is_none()) {
+            return Cow::Borrowed(evidence);
+        }
+        let mut without_mix = evidence.clone();
+        without_mix.segments.retain(|segment| !MixOption::is_part(segment));
+        Cow::Owned(without_mix)
+    }
+}
+
+impl Procedure for Check {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    /// One file that is written in order and then in part again.
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.area(u64::MAX).max(CheckOptions::AREA_STEP) }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let step = WorkloadPlan::new(&self.options, evidence).next();
+        Ok(match step {
+            Step::Run(mut workload) => {
+                workload.seed = evidence.plan.seed_of(evidence.segments.len());
+                Step::Run(workload)
+            }
+            other => other,
+        })
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let without_mix = self.without_mix(evidence);
+        self.with_diagnosis(&without_mix, |case, diagnosis| {
+            self.findings(evidence, &without_mix, case, diagnosis)
+        })
+    }
+}
+
+impl Check {
+    /// What fixes are applied to.
+    fn site<'a>(&self, evidence: &'a Evidence, facts: Option<&'a Facts>) -> Site<'a> {
+        let feasibility = evidence.observations.iter().find_map(|observation| match &observation.result {
+            ProbeResult::Feasibility(feasibility) => Some(feasibility),
+            _ => None,
+        });
+        site(evidence, self.options.free, facts, feasibility)
+    }
+
+    /// The diagnosis of a check's evidence, for procedures that need more than its findings.
+    pub(crate) fn with_diagnosis<R>(
+        &self,
+        evidence: &Evidence,
+        say: impl FnOnce(&Case<'_>, &Diagnosis) -> R,
+    ) -> R {
+        let facts: Vec<&Facts> = evidence
+            .observations
+            .iter()
+            .filter_map(|observation| match &observation.result {
+                ProbeResult::Facts(facts) => Some(&**facts),
+                _ => None,
+            })
+            .collect();
+        let (first, last) = (facts.first().copied(), facts.last().copied());
+        let delta = first.zip(last).filter(|_| facts.len() > 1).map(|(first, last)| last.since(first));
+        let delta = delta.as_ref().and_then(|delta| match delta.drives.as_slice() {
+            [drive] => Some(drive),
+            _ => None,
+        });
+        let measurements = CheckResults::new(evidence).measurements();
+        let references = self.references(last);
+        let normal: Vec<(Indicator, f64)> =
+            self.options.normal.iter().map(|of| (of.indicator, of.value)).collect();
+        let site = Some(self.site(evidence, last));
+        let case = Case {
+            measurements: &measurements,
+            facts: last,
+            delta,
+            references: &references,
+            normal: &normal,
+            site,
+        };
+        say(&case, &diagnose(&case))
+    }
+
+    /// What every piece of evidence came to: what weights are fitted to.
+    pub fn evidence_items(&self, evidence: &Evidence) -> Vec<(&'static str, EvidenceItem)> {
+        self.with_diagnosis(evidence, |case, _| likenew_diagnosis::evidence(case))
+    }
+
+    /// How fast existing data is read sequentially, in bytes a second: old files of a folder, all regions of other
+    /// targets.
+    pub(crate) fn old_data(&self, evidence: &Evidence) -> Option<Measured> {
+        CheckResults::new(evidence).old_data()
+    }
+
+    /// How fast new data is read sequentially, in bytes a second.
+    pub(crate) fn fresh_data(&self, evidence: &Evidence) -> Option<f64> {
+        CheckResults::new(evidence).fresh_data()
+    }
+
+    /// How long a 4 KiB random read of new data took at queue depth 1, in nanoseconds.
+    pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
+        CheckResults::new(evidence).fresh_small_ns()
+    }
+
+    fn findings(
+        &self,
+        evidence: &Evidence,
+        without_mix: &Evidence,
+        case: &Case<'_>,
+        diagnosis: &Diagnosis,
+    ) -> Findings {
+        let old = evidence.observations.iter().find_map(|observation| {
+            match (&observation.probe, &observation.result) {
+                (Probe::OldFiles, ProbeResult::OldFiles(found)) => Some(Ok(found)),
+                (Probe::OldFiles, ProbeResult::Unknown(reason)) => Some(Err(reason.as_str())),
+                _ => None,
+            }
+        });
+        let not_written = self.options.obstacle(evidence);
+        let answers = Answers {
+            case,
+            diagnosis,
+            baseline_date: self.options.baseline_date.as_deref(),
+            catalog_match: self.options.catalog_match.as_ref(),
+            old,
+            not_written: not_written.as_deref(),
+            is_thorough: self.options.thorough,
+        };
+        let mut findings = answers.findings();
+        findings.answers.extend(refusals(&evidence.segments));
+        tables::put(case, diagnosis, &mut findings);
+        shares::put(case, self.options.files.as_ref(), &mut findings);
+        pictures::draw(&CheckResults::new(without_mix), without_mix, &mut findings);
+        if let Some(upgrade) = &self.options.upgrade {
+            upgrade.judge(&evidence.segments, answers::first_fix(diagnosis), &mut findings);
+        }
+        findings
+    }
+}

@@ -1,0 +1,363 @@
+//! What the diagnosis comes to: the headline, a cause for it, what is left open, and the first screen.
+
+use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::Findings;
+use likenew_core::old_files::OldFiles;
+use likenew_core::overview::{Lead, Overview};
+use likenew_core::shell::shell_quote;
+use likenew_diagnosis::{
+    Case, Diagnosis, FoundCause, Kind, Metric, MissingEvidence, OpenSymptom, Origin, Overall, Symptom,
+};
+
+use super::check_options::CatalogMatch;
+use super::wording::{self, Shortfall, Source, Speeds, Subject};
+
+/// Pieces of evidence for a cause that stand beside it, and of those against it; the table has all.
+const EVIDENCE_MAX: usize = 4;
+const AGAINST_MAX: usize = 2;
+/// Evidence that says less, in bits, stands in the table alone.
+const EVIDENCE_BITS_MIN: f64 = 1.5;
+/// From this standard deviation of a logarithm on, that checks vary is said (chosen: a tenth).
+const VARIATION_MIN: f64 = 0.1;
+const DAY_S: u64 = 86_400;
+
+/// What answers are made from.
+pub(super) struct Answers<'a> {
+    pub(super) case: &'a Case<'a>,
+    pub(super) diagnosis: &'a Diagnosis,
+    /// When its baseline was measured.
+    pub(super) baseline_date: Option<&'a str>,
+    /// Which drive of the catalog it is.
+    pub(super) catalog_match: Option<&'a CatalogMatch>,
+    /// Which old files were read, or why none were.
+    pub(super) old: Option<Result<&'a OldFiles, &'a str>>,
+    /// Why nothing was written.
+    pub(super) not_written: Option<&'a str>,
+    /// Whether it was a thorough check, which advises no further one.
+    pub(super) is_thorough: bool,
+}
+
+/// The first action of the first cause that was not made so.
+pub(super) fn first_fix(diagnosis: &Diagnosis) -> Option<&str> {
+    let causes = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
+    causes.flat_map(|found| &found.actions).next().map(|action| action.why.as_str())
+}
+
+impl Answers<'_> {
+    /// Summary, answers and first screen.
+    pub(super) fn findings(&self) -> Findings {
+        let worst = self.worst_shortfall();
+        let (summary, headline) = self.headline(worst);
+        let mut answers = vec![self.with_limits(headline)];
+        answers.extend(self.diagnosis.causes.iter().map(|found| self.cause(found)));
+        answers.extend(self.diagnosis.open.iter().flat_map(|open| self.open(open, worst)));
+        answers.extend(self.worth_a_look());
+        answers.extend(self.diagnosis.latent.iter().map(latent));
+        answers.extend(self.diagnosis.design.iter().map(by_design));
+        answers.extend(self.compared_with());
+        let overview = self.overview();
+        Findings { summary, answers, overview, ..Findings::default() }
+    }
+
+    fn shortfall(&self, metric: Metric) -> Option<Shortfall> {
+        let (share, reference) = self.case.shortfall(metric)?;
+        let value = self.case.measurements.metric(metric)?.value;
+        Some(Shortfall { metric, value, share, reference })
+    }
+
+    /// Each metric with the reference that tells most.
+    fn compared(&self) -> impl Iterator<Item = Shortfall> + '_ {
+        Metric::ALL.into_iter().filter_map(|metric| self.shortfall(metric))
+    }
+
+    /// A symptom's metric, where it is below something that was promised: what a link carries nobody promised.
+    fn missed(&self, symptom: Symptom) -> Option<Shortfall> {
+        let Symptom::Below(metric) = symptom else { return None };
+        self.shortfall(metric).filter(|of| of.reference.origin != Origin::Link)
+    }
+
+    /// What is wrong: by causes at work that the drive was not made with, and by what is open and below a reference.
+    fn problems(&self) -> Vec<Symptom> {
+        let causes = self.diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
+        // In the order of the cause, whose first symptom is the most typical.
+        let explained = causes.flat_map(|found| {
+            let typical = found.descriptor.explains.iter().copied();
+            typical.filter(|symptom| found.explains.contains(symptom))
+        });
+        let open = self.diagnosis.open.iter().map(|open| open.symptom);
+        explained.chain(open.filter(|symptom| self.missed(*symptom).is_some())).collect()
+    }
+
+    /// The metric that fell farthest of those that are a problem.
+    fn worst_shortfall(&self) -> Option<Shortfall> {
+        self.worst_of(self.problems())
+    }
+
+    fn worst_of(&self, symptoms: Vec<Symptom>) -> Option<Shortfall> {
+        let below = symptoms.into_iter().filter_map(|symptom| match symptom {
+            Symptom::Below(metric) => self.shortfall(metric),
+            _ => None,
+        });
+        below.min_by(|one, other| one.share.value.total_cmp(&other.share.value))
+    }
+
+    fn headline(&self, worst: Option<Shortfall>) -> (String, Answer) {
+        let problems = self.problems();
+        let (summary, headline) = match (worst, problems.first()) {
+            (Some(worst), _) => wording::metric_is_slow(&worst),
+            (None, Some(symptom)) => wording::symptom_is_a_problem(*symptom),
+            (None, None) => self.headline_without_problem(),
+        };
+        let danger = self.diagnosis.latent.iter().find(|found| found.is_problem());
+        match danger {
+            Some(found) => (summary + &wording::and_a_problem(&found.statement), headline),
+            None => (summary, headline),
+        }
+    }
+
+    fn headline_without_problem(&self) -> (String, Answer) {
+        let speeds = self.speeds();
+        let open: Vec<Symptom> = self.diagnosis.open.iter().map(|open| open.symptom).collect();
+        let by_design: Vec<Symptom> =
+            self.diagnosis.causes.iter().flat_map(|found| found.explains.iter().copied()).collect();
+        let is_compared = self.compared().any(|of| of.reference.origin != Origin::Link);
+        if !open.is_empty() {
+            let (summary, answer) = wording::worth_a_look_headline(&open, is_compared, speeds);
+            return (summary, if is_compared { answer } else { self.with_ways_to_compare(answer) });
+        }
+        if let Some(first) = by_design.first() {
+            return match self.worst_of(by_design.clone()) {
+                Some(worst) => wording::metric_is_slow_by_design(&worst),
+                None => wording::symptom_is_by_design(*first),
+            };
+        }
+        if self.diagnosis.overall == Overall::AsNew {
+            return self.healthy(speeds);
+        }
+        if self.compared().any(|of| of.reference.origin == Origin::SimulatedModel) {
+            let (summary, answer) = wording::only_model_is_known(speeds);
+            return (summary, self.with_ways_to_compare(answer));
+        }
+        let subject = if self.case.virtual_by().is_some() { Subject::VirtualDisk } else { Subject::Drive };
+        let (summary, answer) = wording::no_reference(subject, speeds);
+        (summary, self.with_ways_to_compare(answer))
+    }
+
+    fn healthy(&self, speeds: Speeds) -> (String, Answer) {
+        let mut origins: Vec<Origin> =
+            self.compared().map(|of| of.reference.origin).filter(|of| *of != Origin::Link).collect();
+        origins.dedup();
+        let origin = if let [only] = origins[..] { Some(only) } else { None };
+        let (summary, answer) = wording::healthy(origin, speeds);
+        let answer = match origin {
+            Some(Origin::Baseline) => answer.caveat(wording::only_baseline_is_known()),
+            _ => answer,
+        };
+        (summary, answer)
+    }
+
+    fn with_ways_to_compare(&self, answer: Answer) -> Answer {
+        let Some(site) = &self.case.site else { return answer.action(wording::give_rated_speeds()) };
+        let command = format!("likenew check {}", shell_quote(site.target));
+        answer.action(wording::run_again_later(&command)).action(wording::give_rated_speeds())
+    }
+
+    fn speeds(&self) -> Speeds {
+        let of = |metric| self.case.measurements.metric(metric).map(|measured| measured.value);
+        Speeds { read: of(Metric::SequentialRead), write: of(Metric::SequentialWrite) }
+    }
+
+    /// What the headline does not cover.
+    fn with_limits(&self, answer: Answer) -> Answer {
+        let answer = match (self.old, self.case.measurements.new_over_old_data) {
+            (Some(Ok(found)), Some(ratio)) => {
+                let days = |age: Option<&u64>| age.map_or(0, |age| age / DAY_S);
+                let (young, old) = (days(found.ages_s.last()), days(found.ages_s.first()));
+                answer.with_evidence(wording::old_data(
+                    found.ages_s.len(),
+                    found.files,
+                    (young, old),
+                    1.0 / ratio.value,
+                ))
+            }
+            (Some(Err(reason)), _) => answer.caveat(wording::old_data_unknown(reason)),
+            _ => answer,
+        };
+        let answer = match self.not_written {
+            Some(reason) => answer.caveat(wording::writes_not_tested(reason)),
+            None => answer,
+        };
+        match self.case.virtual_by() {
+            Some(provider) => answer.caveat(wording::virtual_disk(provider)),
+            None => answer,
+        }
+    }
+
+    fn cause(&self, found: &FoundCause) -> Answer {
+        let is_by_design = found.descriptor.kind == Kind::ByDesign;
+        let standing = if is_by_design { Standing::Info } else { Standing::Problem };
+        let mut answer = wording::cause(found, standing);
+        if is_by_design {
+            answer = answer.with_evidence(wording::never_faster());
+        }
+        let telling = found.evidence_for.iter().filter(|item| item.bits >= EVIDENCE_BITS_MIN);
+        answer.evidence.extend(telling.take(EVIDENCE_MAX).map(|item| item.sentence.clone()));
+        if let [_, others @ ..] = &found.explains[..]
+            && !others.is_empty()
+        {
+            answer = answer.with_evidence(wording::also_explains(others));
+        }
+        let against = found.evidence_against.iter().take(AGAINST_MAX);
+        answer.caveats.extend(against.map(|item| wording::evidence_against(&item.sentence)));
+        answer
+            .caveats
+            .extend(found.blocked.iter().map(|step| wording::not_possible_now(step.why, &step.reason)));
+        let missing = self.deciding(&found.missing_evidence).take(AGAINST_MAX);
+        answer.caveats.extend(missing.map(|one| wording::to_confirm(&one.action)));
+        answer.actions.clone_from(&found.actions);
+        answer
+    }
+
+    /// What would decide more; a thorough check that was one already would not.
+    fn deciding<'m>(&self, missing: &'m [MissingEvidence]) -> impl Iterator<Item = &'m MissingEvidence> {
+        let is_thorough = self.is_thorough;
+        missing.iter().filter(move |one| !(is_thorough && one.action.id == "check_thorough"))
+    }
+
+    /// That a metric is below its reference is measured, whatever causes it. What merely looks odd may be by design.
+    fn open(&self, open: &OpenSymptom, worst: Option<Shortfall>) -> Vec<Answer> {
+        let rivals: Vec<(&'static str, f64)> =
+            open.rivals.iter().map(|(descriptor, chance)| (descriptor.title, *chance)).collect();
+        let mut answers = Vec::new();
+        let mut undecided = match self.missed(open.symptom) {
+            Some(missed) => {
+                let is_headline = worst.is_some_and(|worst| worst.metric == missed.metric);
+                if !is_headline {
+                    answers.push(wording::also_slow(&missed));
+                }
+                wording::cause_of_shortfall(missed.metric, &rivals, is_headline)
+            }
+            None => wording::open_symptom(open.symptom, &rivals),
+        };
+        undecided.actions.extend(self.deciding(&open.missing_evidence).map(|one| one.action.clone()));
+        answers.push(undecided);
+        answers
+    }
+
+    /// Open symptoms that no metric below a reference stands for.
+    fn oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
+        self.diagnosis.open.iter().filter(|open| self.missed(open.symptom).is_none())
+    }
+
+    /// Several of them in one line, each with what decides it.
+    fn worth_a_look(&self) -> Option<Answer> {
+        let symptoms: Vec<Symptom> = self.oddities().map(|open| open.symptom).collect();
+        if symptoms.len() < 2 {
+            return None;
+        }
+        let mut answer = wording::worth_a_look(&symptoms);
+        for open in self.oddities() {
+            let action = self.deciding(&open.missing_evidence).next().map(|one| one.action.clone());
+            let action = action.filter(|action| !answer.actions.contains(action));
+            answer.actions.extend(action);
+        }
+        Some(answer)
+    }
+
+    fn compared_with(&self) -> Option<Answer> {
+        let mut sources: Vec<Source<'_>> = Vec::new();
+        for source in self.compared().map(|of| self.source(of.reference.origin)) {
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+        if sources.is_empty() {
+            return None;
+        }
+        let answer = wording::compared_with(&sources);
+        let baselines = self.compared().filter(|of| of.reference.origin == Origin::Baseline);
+        let variation = baselines.map(|of| of.reference.repeatability).max_by(f64::total_cmp);
+        Some(match variation.filter(|of| *of >= VARIATION_MIN) {
+            // Between two checks, each of which is off by as much.
+            Some(of) => answer.caveat(wording::checks_vary((of * std::f64::consts::SQRT_2).exp())),
+            None => answer,
+        })
+    }
+
+    fn source(&self, origin: Origin) -> Source<'_> {
+        match (origin, self.catalog_match) {
+            (Origin::Baseline, _) => {
+                Source::Baseline { date: self.baseline_date.map(|date| date.get(..10).unwrap_or(date)) }
+            }
+            (Origin::Simulated, _) => Source::Simulated,
+            (Origin::Advertised, Some(CatalogMatch { model, entry, advertised_by: Some(by) })) => {
+                Source::Catalog { model, entry, by }
+            }
+            (Origin::Advertised, _) => Source::Given,
+            (Origin::SimulatedModel, Some(CatalogMatch { model, entry, .. })) => {
+                Source::SimulatedModel { model, entry }
+            }
+            (Origin::SimulatedModel, None) => Source::UnnamedModel,
+            (Origin::Link, _) => Source::Link,
+        }
+    }
+
+    fn overview(&self) -> Overview {
+        let mut listed: Vec<String> = self.diagnosis.causes.iter().map(wording::cause_id).collect();
+        listed.push(wording::CAUSE_UNDECIDED.to_owned());
+        let oddities: Vec<String> = self.oddities().map(|open| open.symptom.name().to_owned()).collect();
+        // Where the headline names them, each has a line with its likely causes.
+        let is_headline = self.problems().is_empty();
+        if oddities.len() > 1 && !is_headline {
+            listed.push(wording::WORTH_A_LOOK.to_owned());
+        } else {
+            listed.extend(oddities);
+        }
+        let latent = self.diagnosis.latent.iter().filter(|found| found.is_problem());
+        listed.extend(latent.map(wording::cause_id));
+        listed.push(wording::COMPARED_WITH.to_owned());
+        let table = self.table();
+        Overview { lead: Lead::Summary, answers: listed, table, series: None }
+    }
+
+    /// Each metric now and as it should be.
+    fn table(&self) -> Option<likenew_core::overview::OverviewTable> {
+        if self.case.measurements.metrics.is_empty() {
+            return None;
+        }
+        let mut origins: Vec<Origin> = self.compared().map(|of| of.reference.origin).collect();
+        origins.sort();
+        origins.dedup();
+        let heading = match origins[..] {
+            [] => None,
+            [only] => Some(only.heading()),
+            _ => Some(wording::MIXED_REFERENCES),
+        };
+        let mut table = wording::table(heading);
+        for (metric, measured) in &self.case.measurements.metrics {
+            let mut cells = vec![metric.words().to_owned(), metric.format_value(measured.value)];
+            let compared = self.shortfall(*metric);
+            if heading.is_some() {
+                let of = |of: Shortfall| wording::reference_cell(*metric, &of.reference, origins.len() > 1);
+                cells.push(compared.map_or_else(String::new, of));
+            }
+            table.push_with_share(cells, compared.map(|of| of.share.value));
+        }
+        Some(table)
+    }
+}
+
+/// What is there and costs no speed. What endangers nothing is worth a setting, never the data.
+fn latent(found: &FoundCause) -> Answer {
+    let mut answer = wording::latent(found);
+    answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
+    let is_worth_it = |loses| found.is_problem() || loses < likenew_core::answer::Loss::Everything;
+    answer.actions.extend(found.actions.iter().filter(|action| is_worth_it(action.loses)).cloned());
+    answer
+}
+
+fn by_design(found: &FoundCause) -> Answer {
+    let mut answer = wording::by_design(found);
+    answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
+    answer
+}

@@ -1,0 +1,38 @@
+//! What a check came to, as another check is compared with it.
+
+use likenew_core::findings::{Findings, Row};
+use serde::de::DeserializeOwned;
+
+use super::check_options::{IndicatorOption, MetricName};
+
+/// The metrics and indicators of one check.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CheckMetrics {
+    /// Bytes a second, or I/Os a second of small ones.
+    pub metrics: Vec<(MetricName, f64)>,
+    /// What its indicators were like.
+    pub indicators: Vec<IndicatorOption>,
+}
+
+impl CheckMetrics {
+    /// Out of the findings that [`Check`](super::Check) makes.
+    pub fn from_findings(findings: &Findings) -> Self {
+        let rows = |name: &str| findings.tables.get(name).map(Vec::as_slice).unwrap_or_default();
+        Self {
+            metrics: rows("metrics")
+                .iter()
+                .map(|row| (cell(row, "metric"), cell(row, "measured_per_s")))
+                .collect(),
+            indicators: rows("indicators")
+                .iter()
+                .map(|row| IndicatorOption { indicator: cell(row, "indicator"), value: cell(row, "value") })
+                .collect(),
+        }
+    }
+}
+
+/// A cell of a table of our own.
+fn cell<T: DeserializeOwned>(row: &Row, key: &str) -> T {
+    let cell = row.get(key).and_then(|value| serde_json::from_value(value.clone()).ok());
+    cell.unwrap_or_else(|| panic!("a row of a check has no {key}: {row:?}"))
+}

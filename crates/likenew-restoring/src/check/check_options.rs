@@ -1,0 +1,245 @@
+//! The settings of a check, and which of them make sense.
+
+use likenew_core::drive::Kind;
+use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
+use likenew_core::units::size_text;
+use likenew_diagnosis::{Indicator, Metric, Origin, Reference};
+use serde::{Deserialize, Serialize};
+
+use super::upgrade::UpgradeOptions;
+use super::wording::{self, error};
+use likenew_measuring::data::files::FileScan;
+use likenew_procedure_support::options::options;
+
+/// The settings of a check.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CheckOptions {
+    /// Bytes that are written at most; 0 for none.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub bytes: Option<u64>,
+    /// Whether it may take minutes and tens of gigabytes, to see what takes that much.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub thorough: bool,
+    /// Where no file of its owner lies, of a simulated drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free: Option<Region>,
+    /// When its baseline was measured, where there is one: date and time of day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_date: Option<String>,
+    /// What metrics are compared with.
+    #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceOption>,
+    /// As which drive of the catalog a real drive is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog_match: Option<CatalogMatch>,
+    /// What its indicators are on a healthy drive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub normal: Vec<IndicatorOption>,
+    /// What the user's own files are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileScan>,
+    /// Whether a new drive is worth it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<UpgradeOptions>,
+}
+
+/// The drive of the catalog that a real one says it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogMatch {
+    /// What it reports as its model.
+    pub model: String,
+    /// The name of the entry.
+    pub entry: String,
+    /// Where the rated speeds in the entry come from; none where none of them is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertised_by: Option<String>,
+}
+
+/// An indicator as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IndicatorOption {
+    /// Which.
+    pub indicator: Indicator,
+    /// How much of it.
+    pub value: f64,
+}
+
+/// A metric as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceOption {
+    /// Which metric.
+    pub metric: MetricName,
+    /// Whose it is.
+    pub origin: OriginName,
+    /// Bytes a second, or I/Os a second of small ones.
+    pub per_s: f64,
+    /// By how much it differs from one check to the next though nothing has changed: standard deviation of its
+    /// logarithm.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeatability: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// A metric as plans write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricName {
+    /// Sequential reads.
+    SequentialRead,
+    /// Sequential writes.
+    SequentialWrite,
+    /// Sequential writes, at the end of all of them.
+    SustainedWrite,
+    /// 4 KiB random reads at queue depth 1.
+    RandomRead,
+    /// 4 KiB random writes at queue depth 1.
+    RandomWrite,
+    /// 4 KiB random reads at queue depth 32.
+    RandomReadQd32,
+}
+
+/// Whose reference it is, as plans write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginName {
+    /// The same drive, when it was measured first.
+    Baseline,
+    /// The same simulated drive, new.
+    Simulated,
+    /// The maker.
+    Advertised,
+    /// A simulated drive of the model that a real one says it is.
+    SimulatedModel,
+}
+
+impl MetricName {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::SequentialRead,
+        Self::SequentialWrite,
+        Self::SustainedWrite,
+        Self::RandomRead,
+        Self::RandomWrite,
+        Self::RandomReadQd32,
+    ];
+
+    /// What it names.
+    pub fn metric(self) -> Metric {
+        match self {
+            Self::SequentialRead => Metric::SequentialRead,
+            Self::SequentialWrite => Metric::SequentialWrite,
+            Self::SustainedWrite => Metric::SustainedWrite,
+            Self::RandomRead => Metric::RandomRead,
+            Self::RandomWrite => Metric::RandomWrite,
+            Self::RandomReadQd32 => Metric::RandomReadQd32,
+        }
+    }
+
+    /// The name of a metric.
+    pub fn from_metric(metric: Metric) -> Self {
+        Self::ALL.into_iter().find(|name| name.metric() == metric).expect("each metric has a name")
+    }
+}
+
+impl CheckOptions {
+    /// Bytes written at most where nothing else is said.
+    pub const BYTES: u64 = 2 << 30;
+    /// The same of a thorough check.
+    pub const BYTES_THOROUGH: u64 = 64 << 30;
+    /// So much of what may be written is the area that is written sequentially; the rest is for writing parts of it
+    /// again.
+    pub const PARTS: u64 = 4;
+    /// A smaller area shows nothing.
+    pub const AREA_LEAST: u64 = 32 << 20;
+    /// What is only read and smaller than this shows nothing either: its regions would lie upon each other.
+    pub const READABLE_LEAST: u64 = 16 << 20;
+    /// The area is a multiple of this.
+    pub const AREA_STEP: u64 = 4 << 20;
+
+    /// Out of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_table(table: &toml::Table) -> Result<Self, String> {
+        let asked: Self = options("check", table)?;
+        asked.check().map(|()| asked)
+    }
+
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
+        if let Some(of) = self.references.iter().find(|of| is_wrong(of.per_s)) {
+            return Err(error::above_zero("reference.per_s", of.per_s));
+        }
+        if let Some(of) =
+            self.references.iter().find(|of| !(of.repeatability.is_finite() && of.repeatability >= 0.0))
+        {
+            return Err(error::not_negative("reference.repeatability", of.repeatability));
+        }
+        if let Some(of) = self.normal.iter().find(|of| is_wrong(of.value)) {
+            return Err(error::above_zero("normal.value", of.value));
+        }
+        self.files.as_ref().map_or(Ok(()), FileScan::check)?;
+        self.upgrade.as_ref().map_or(Ok(()), UpgradeOptions::check)
+    }
+
+    /// Bytes that may be written in all.
+    pub fn budget(&self) -> u64 {
+        self.bytes.unwrap_or(if self.thorough { Self::BYTES_THOROUGH } else { Self::BYTES })
+    }
+
+    /// Bytes that are written sequentially, on a drive with as many that may be written.
+    pub fn area(&self, writable_bytes: u64) -> u64 {
+        let area = (self.budget() / Self::PARTS).min(writable_bytes / 2);
+        area - area % Self::AREA_STEP
+    }
+
+    /// The same on the drive that was opened: own files in a folder were made for it.
+    pub(super) fn area_of(&self, evidence: &Evidence) -> u64 {
+        let capacity = evidence.geometry.capacity;
+        match evidence.identity.kind {
+            Kind::Folder => {
+                let area = (self.budget() / Self::PARTS).min(capacity);
+                area - area % Self::AREA_STEP
+            }
+            _ => self.area(capacity),
+        }
+    }
+
+    /// Whether such an area shows anything; else why not.
+    pub(super) fn obstacle(&self, evidence: &Evidence) -> Option<String> {
+        let area = self.area_of(evidence);
+        if !evidence.geometry.writable {
+            Some(wording::read_only())
+        } else if area < Self::AREA_LEAST {
+            Some(wording::too_small(area, Self::AREA_LEAST))
+        } else {
+            None
+        }
+    }
+
+    /// What metrics are compared with, as far as the plan says.
+    pub(super) fn references(&self) -> Vec<Reference> {
+        let reference = |of: &ReferenceOption| {
+            let origin = match of.origin {
+                OriginName::Baseline => Origin::Baseline,
+                OriginName::Simulated => Origin::Simulated,
+                OriginName::Advertised => Origin::Advertised,
+                OriginName::SimulatedModel => Origin::SimulatedModel,
+            };
+            Reference { metric: of.metric.metric(), origin, value: of.per_s, repeatability: of.repeatability }
+        };
+        self.references.iter().map(reference).collect()
+    }
+}

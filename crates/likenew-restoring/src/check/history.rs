@@ -1,0 +1,88 @@
+//! What earlier checks of a drive say of it: what it did at first, and how much that says.
+
+use likenew_stats::repeatability::repeatability;
+
+use super::check_metrics::CheckMetrics;
+use super::check_options::{MetricName, OriginName, ReferenceOption};
+
+/// How much a metric of a drive differs from one check to the next, as standard deviation of its logarithm, before
+/// any check has told: a drive that
+/// has its medium for itself comes back to a few percent.
+const SINGLE_VALUE_ERROR: f64 = 0.04;
+/// A virtual disk shares it with strangers, and its host may or may not have memory for what is written. (Assumed:
+/// on a small machine of a cloud
+/// writes differed by a factor of 3.6 between checks half a minute apart, and other metrics by up to 1.6.)
+const SHARED_HOST_ERROR: f64 = 0.8;
+
+/// Checks of one drive that came to their end, the earliest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CheckHistory {
+    /// What each of them came to.
+    pub checks: Vec<CheckMetrics>,
+    /// Whether a hypervisor shows the drive.
+    pub is_virtual: bool,
+}
+
+impl CheckHistory {
+    /// What the first of them did, with how much it differs from check to check; nothing where there was none.
+    pub fn references(&self) -> Vec<ReferenceOption> {
+        let Some(first) = self.checks.first() else { return Vec::new() };
+        let reference = |(metric, per_s): &(MetricName, f64)| ReferenceOption {
+            metric: *metric,
+            origin: OriginName::Baseline,
+            per_s: *per_s,
+            repeatability: self.repeatability(*metric),
+        };
+        first.metrics.iter().map(reference).collect()
+    }
+
+    fn repeatability(&self, metric: MetricName) -> f64 {
+        let of = |check: &CheckMetrics| {
+            check.metrics.iter().find(|(of, _)| *of == metric).map(|(_, per_s)| *per_s)
+        };
+        let logarithms: Vec<f64> = self.checks.iter().filter_map(of).map(f64::ln).collect();
+        repeatability(&logarithms, if self.is_virtual { SHARED_HOST_ERROR } else { SINGLE_VALUE_ERROR })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn earlier(reads: &[f64], is_virtual: bool) -> Vec<ReferenceOption> {
+        let check = |read: &f64| CheckMetrics {
+            metrics: vec![(MetricName::SequentialRead, *read)],
+            ..CheckMetrics::default()
+        };
+        CheckHistory { checks: reads.iter().map(check).collect(), is_virtual }.references()
+    }
+
+    #[test]
+    fn the_first_check_is_the_reference_and_all_of_them_say_how_good_it_is() {
+        assert_eq!(earlier(&[], false), []);
+        for (is_virtual, assumed) in [(false, SINGLE_VALUE_ERROR), (true, SHARED_HOST_ERROR)] {
+            let [only] = earlier(&[5e8], is_virtual)[..] else { panic!() };
+            assert_eq!((only.per_s, only.origin), (5e8, OriginName::Baseline));
+            assert!((only.repeatability - assumed).abs() < 1e-12);
+        }
+        let noisy = [5e8, 9e8, 4e8, 8e8, 5e8, 1e9];
+        let [first] = earlier(&noisy, false)[..] else { panic!() };
+        assert!(first.per_s == 5e8 && first.repeatability > 0.4, "{first:?}");
+        let steady = [5e8, 5.02e8, 5.01e8, 4.99e8, 5e8, 5.01e8];
+        let [first] = earlier(&steady, true)[..] else { panic!() };
+        assert!(
+            first.repeatability < 0.01,
+            "a disk that is virtual by name and comes back each time: {first:?}"
+        );
+    }
+
+    #[test]
+    fn a_figure_that_was_not_asked_then_is_not_missed() {
+        let mut later =
+            CheckMetrics { metrics: vec![(MetricName::SequentialRead, 5e8)], ..CheckMetrics::default() };
+        let first = later.clone();
+        later.metrics.push((MetricName::SequentialWrite, 1e8));
+        let earlier = CheckHistory { checks: vec![first, later], is_virtual: false };
+        assert_eq!(earlier.references().len(), 1);
+    }
+}

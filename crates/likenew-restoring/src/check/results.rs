@@ -1,0 +1,617 @@
+//! What was measured, as signs.
+
+use likenew_core::drive::Kind;
+use likenew_core::io::Op;
+use likenew_core::probe::ProbeResult;
+use likenew_core::procedure::Evidence;
+use likenew_core::segment::Segment;
+use likenew_core::stamp::SECTOR;
+use likenew_core::units::Nanos;
+use likenew_diagnosis::{Measured, Measurements, Metric, WriteCliff};
+use likenew_stats::change_points::knees;
+use likenew_stats::interval::mean_interval;
+use likenew_stats::summary::{mean, median, standard_deviation};
+
+use super::workload_plan::{
+    AFTER_ZEROS, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD, LOAD_AFTER_IDLE, NEAR_READS, OLD, PAUSED_READS,
+    PLACE, PLACE_REPEAT, PLACES, QUIET, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL_READS,
+    SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
+};
+use super::writing::{ALIGNED_REPEAT, shifts};
+
+/// The range of a sign holds nine of ten.
+const CONFIDENCE: f64 = 0.9;
+/// One value is not known better than this, and several not better than that.
+const SINGLE_VALUE_ERROR: f64 = 0.12;
+const LEAST: f64 = 0.03;
+/// The slowest part of the regions.
+const SLOW_PART: usize = 8;
+/// Others make the kernel work, too.
+const BUSY: f64 = 0.1;
+/// Windows that begin and end a run of small reads, and a drop has to last for so many.
+const RUN_ENDS: usize = 1;
+const DROP_WINDOWS: usize = 6;
+/// Writes are called slower from here on.
+const DROP: f64 = 1.3;
+/// A run is flat if its windows scatter by less than this: no medium is that steady.
+const FLAT: f64 = 0.03;
+/// Of what a drop left behind, this much was still on its way to the medium when the writes were over: it was
+/// memory that filled up, not flash.
+const BUFFERED_SHARE: f64 = 0.5;
+/// Where times after pauses are compared.
+const PAUSED_QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
+/// A flush that takes more of the time than this ends writes that memory had taken.
+const FLUSH_SHARE_MIN: f64 = 0.1;
+/// Standard deviations within which nine of ten values of a normal distribution lie.
+const CERTAIN: f64 = 1.645;
+/// An I/O that takes so many times as long as the median is a stall, if it takes this long, too.
+const STALL: f64 = 30.0;
+const STALL_LEAST: Nanos = Nanos::from_millis(80);
+/// Or so many times, if it takes that long: people notice it.
+const LONG_STALL: f64 = 10.0;
+const LONG_STALL_LEAST: Nanos = Nanos::from_millis(400);
+
+/// The measurements of one run.
+pub(super) struct CheckResults<'a> {
+    evidence: &'a Evidence,
+}
+
+/// A lasting drop of sequential writes.
+struct Knee {
+    at_bytes: Measured,
+    ratio: Measured,
+    /// Whether memory of the drive was full from there on.
+    is_of_memory: bool,
+}
+
+impl<'a> CheckResults<'a> {
+    pub(super) fn new(evidence: &'a Evidence) -> Self {
+        Self { evidence }
+    }
+
+    /// The workload of this name; what failed tells nothing but that.
+    pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
+        let ran = self.evidence.segments.iter().find(|segment| segment.workload.name == name);
+        ran.filter(|segment| segment.measurement_error().is_none())
+    }
+
+    /// Speeds of the regions of one kind, with their numbers.
+    pub(super) fn places(&self, kind: &str) -> Vec<(usize, f64)> {
+        let of = |index: usize| Some((index, self.segment(&format!("{kind} {}", index + 1))?.bytes_per_s()?));
+        (0..PLACES).filter_map(of).collect()
+    }
+
+    /// The slowest regions of the map.
+    pub(super) fn slowest_places(&self, count: usize) -> Vec<usize> {
+        let mut places = self.places(PLACE);
+        places.sort_by(|one, other| one.1.total_cmp(&other.1));
+        places.into_iter().take(count).map(|(index, _)| index).collect()
+    }
+
+    /// All that measured something.
+    fn usable_segments(&self) -> impl Iterator<Item = &'a Segment> {
+        self.evidence.segments.iter().filter(|segment| segment.measurement_error().is_none())
+    }
+
+    fn rate(&self, name: &str) -> Option<Measured> {
+        self.segment(name).and_then(rate_of)
+    }
+
+    /// Everything.
+    pub(super) fn measurements(&self) -> Measurements {
+        let (map, fresh) = (self.speeds_of(PLACE), self.speeds_of(FRESH));
+        let small = self.rate(SMALL_READS);
+        // Of a folder the map is of what was just written, and what was there before is read as files.
+        let has_old = !self.is_folder();
+        let fresh = if self.is_folder() { middle_half(&map) } else { fresh };
+        let over = |one: Option<Measured>, other: Option<Measured>| Some(one?.divide_by(other?));
+        let deep = self.segment(DEEP_READS);
+        let drop = self.cliff_in(WRITES);
+        Measurements {
+            metrics: self.metrics(&map, &fresh),
+            fastest_read: self.fastest_read(),
+            access_ns: small
+                .map(|rate| Measured::with_interval(1e9 * self.small_bytes(), 0.0).divide_by(rate)),
+            new_over_old_data: over(measured_from(&fresh), self.old_data()),
+            new_over_old_data_random: over(self.rate(FRESH_SMALL), small).filter(|_| has_old),
+            median_over_slowest: over(measured_from(&middle_half(&map)), measured_from(&slowest(&map))),
+            first_over_last: over(
+                measured_from(&map[..map.len().min(3)]),
+                measured_from(&map[map.len().saturating_sub(3)..]),
+            ),
+            repeat_over_first: self.repeat_ratio().filter(|_| has_old),
+            wide_over_narrow: over(self.rate(NEAR_READS), small),
+            deep_over_single: over(self.rate(DEEP_READS), small),
+            idle_over_busy: self.idle_ratio(),
+            aligned_over_shifted: self.alignment_ratio(),
+            zeros_over_random: self.zeros_ratio(),
+            rested_over_worked: over(self.rate(RESTED_WRITES), self.end_of(WRITES)),
+            trimmed_over_rested: over(self.rate(TRIMMED_WRITES), self.rate(RESTED_WRITES))
+                .filter(|_| self.received_trim()),
+            write_cliff: drop.map(|(at, ratio)| self.write_cliff(at, ratio)),
+            steady_written_bytes: self
+                .segment(WRITES)
+                .filter(|_| drop.is_none())
+                .map(|of| of.bytes(Op::Write) as f64),
+            read_scatter: self.scatter(),
+            stalled_share: self.stalled_share(),
+            rested_over_loaded: over(self.rate(LOAD_AFTER_IDLE), self.end_of(LOAD)),
+            flat_iops: deep.and_then(flat_end).map(|(iops, _)| iops),
+            burst_over_flat: deep.and_then(flat_end).map(|(_, ratio)| ratio),
+            background_share: self.background_share(),
+            counted_over_read: self.counted_ratio(),
+            kernel_processors: self.kernel_processors(),
+            errors: self.evidence.segments.iter().map(Segment::errors).sum(),
+            wrong_sectors: self.wrong_sectors(),
+        }
+    }
+
+    fn metrics(&self, map: &[f64], fresh: &[f64]) -> Vec<(Metric, Measured)> {
+        // Makers print what the outer tracks of a disk do, and flash is the same everywhere.
+        let first = if map.is_empty() { fresh } else { &map[..map.len().div_ceil(3)] };
+        let first = median(first).map(|value| Measured::with_interval(value, LEAST));
+        [
+            (Metric::SequentialRead, first),
+            (Metric::SequentialWrite, self.writes_in_order()),
+            (Metric::SustainedWrite, self.final_write_rate()),
+            (Metric::RandomRead, self.rate(SMALL_READS)),
+            (Metric::RandomWrite, self.rate(SMALL_WRITES)),
+            (Metric::RandomReadQd32, self.rate(DEEP_READS)),
+        ]
+        .into_iter()
+        .filter_map(|(metric, measurement)| {
+            // Small I/Os are counted, long ones are measured in bytes.
+            let per = match metric {
+                Metric::SequentialRead | Metric::SequentialWrite | Metric::SustainedWrite => 1.0,
+                Metric::RandomRead | Metric::RandomWrite | Metric::RandomReadQd32 => self.small_bytes(),
+            };
+            measurement.map(|measurement| {
+                (
+                    metric,
+                    Measured::new(measurement.value / per, measurement.low / per, measurement.high / per),
+                )
+            })
+        })
+        .collect()
+    }
+
+    /// Whether the drive was told what was given up between the writes that are compared: TRIM was sent, and no
+    /// layer is known to
+    /// keep it.
+    fn received_trim(&self) -> bool {
+        let observations = &self.evidence.observations;
+        let is_sent = observations.iter().any(
+            |observation| matches!(&observation.result, ProbeResult::Released(sent) if sent.refusal.is_none() && sent.bytes > 0),
+        );
+        let is_kept = observations.iter().any(|observation| match &observation.result {
+            ProbeResult::Facts(facts) => facts.trim_blocked_by().is_some(),
+            _ => false,
+        });
+        is_sent && !is_kept
+    }
+
+    fn is_folder(&self) -> bool {
+        self.evidence.identity.kind == Kind::Folder
+    }
+
+    fn speeds_of(&self, kind: &str) -> Vec<f64> {
+        self.places(kind).into_iter().map(|(_, speed)| speed).collect()
+    }
+
+    /// How fast what lay there before was read sequentially: of a folder its owner's old files.
+    pub(super) fn old_data(&self) -> Option<Measured> {
+        measured_from(&middle_half(&self.speeds_of(if self.is_folder() { OLD } else { PLACE })))
+    }
+
+    /// How fast what was just written was read sequentially.
+    pub(super) fn fresh_data(&self) -> Option<f64> {
+        median(&self.speeds_of(if self.is_folder() { PLACE } else { FRESH }))
+    }
+
+    /// How long a small read of what was just written took, at queue depth 1, in nanoseconds.
+    pub(super) fn fresh_small_ns(&self) -> Option<f64> {
+        let name = if self.is_folder() { SMALL_READS } else { FRESH_SMALL };
+        self.rate(name).map(|rate| 1e9 * self.small_bytes() / rate.value)
+    }
+
+    /// Single places are over in no time, so that one of them alone says little.
+    fn fastest_read(&self) -> Option<Measured> {
+        let kinds = [PLACE, PLACE_REPEAT, FRESH].into_iter().filter_map(|kind| {
+            let mut speeds: Vec<f64> = self.places(kind).into_iter().map(|(_, speed)| speed).collect();
+            speeds.sort_by(f64::total_cmp);
+            measured_from(&speeds[speeds.len() / 2..])
+        });
+        kinds.chain(self.rate(LOAD)).max_by(|one, other| one.value.total_cmp(&other.value))
+    }
+
+    fn small_bytes(&self) -> f64 {
+        f64::from(self.evidence.geometry.block.max(4096))
+    }
+
+    fn repeat_ratio(&self) -> Option<Measured> {
+        let first = self.places(PLACE);
+        let ratios: Vec<f64> = self
+            .places(PLACE_REPEAT)
+            .into_iter()
+            .filter_map(|(index, again)| Some(again / first.iter().find(|(of, _)| *of == index)?.1))
+            .collect();
+        measured_from(&ratios)
+    }
+
+    /// By quantiles, as single long ones are stalls; by the one that grew least, as reads of what was never written
+    /// are of another kind, and waking up
+    /// is for all.
+    fn idle_ratio(&self) -> Option<Measured> {
+        let latencies = |name: &str| -> Option<Vec<f64>> {
+            let samples = &self.segment(name)?.samples;
+            let mut all: Vec<f64> =
+                samples.iter().map(|sample| sample.done.since(sample.sent).0 as f64).collect();
+            all.sort_by(f64::total_cmp);
+            Some(all).filter(|all| !all.is_empty())
+        };
+        let (paused, busy) = (latencies(PAUSED_READS)?, latencies(SMALL_READS)?);
+        let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+        let ratios = PAUSED_QUANTILES.map(|share| at(&paused, share) / at(&busy, share));
+        let least = ratios.into_iter().min_by(f64::total_cmp)?;
+        (least.is_finite() && least > 0.0).then(|| Measured::with_interval(least, SINGLE_VALUE_ERROR))
+    }
+
+    /// The fastest of the shifted small writes over those that are not shifted.
+    fn alignment_ratio(&self) -> Option<Measured> {
+        let of = |shift: &str| self.rate(&format!("{SHIFTED_WRITES} {shift}"));
+        // Where time was up before the last, the one that fits may be missing.
+        of(ALIGNED_REPEAT)?;
+        let block = self.evidence.geometry.block;
+        let fastest = |rates: &mut dyn Iterator<Item = Measured>| {
+            rates.max_by(|one, other| one.value.total_cmp(&other.value))
+        };
+        let others = fastest(&mut shifts(block).skip(1).filter_map(|shift| of(&shift.to_string())))?;
+        Some(others.divide_by(fastest(&mut ["0", ALIGNED_REPEAT].into_iter().filter_map(of))?))
+    }
+
+    /// Zeros over what was written before and after them.
+    fn zeros_ratio(&self) -> Option<Measured> {
+        let (before, after) = (self.rate(TRIMMED_WRITES)?, self.rate(AFTER_ZEROS)?);
+        let (over_before, over_after) =
+            (self.rate(ZEROS)?.divide_by(before), self.rate(ZEROS)?.divide_by(after));
+        Some(if over_before.value < over_after.value { over_before } else { over_after })
+    }
+
+    /// I/Os that others asked for while nothing was measured, times what one takes.
+    fn background_share(&self) -> Option<Measured> {
+        let rests = [QUIET, COOL].into_iter().filter_map(|name| self.segment(name));
+        let counters = rests.filter_map(|segment| {
+            Some((segment.device_counters.as_ref()?.disk_counters(), segment.elapsed()))
+        });
+        let (ios, span) =
+            counters.fold((0, Nanos::ZERO), |sum, (of, span)| (sum.0 + of.reads + of.writes, sum.1 + span));
+        let share = ios as f64 / span.0 as f64 * self.access()?;
+        // Of a count, by its root.
+        (share > 0.0).then(|| {
+            Measured::with_interval(share, (CERTAIN / (ios as f64).sqrt()).clamp(SINGLE_VALUE_ERROR, 0.9))
+        })
+    }
+
+    /// Time of a small read, in nanoseconds.
+    pub(super) fn access(&self) -> Option<f64> {
+        Some(1e9 * self.small_bytes() / self.segment(SMALL_READS)?.bytes_per_s()?)
+    }
+
+    fn wrong_sectors(&self) -> u64 {
+        let sectors = |bytes: u64| bytes / SECTOR as u64;
+        let of = |segment: &Segment| {
+            let Some(damage) = &segment.damage else { return 0 };
+            match segment.workload.name.as_str() {
+                // What else lies there is the owner's.
+                UNWRITTEN_READS => sectors(damage.wrapped_bytes),
+                _ => sectors(damage.bytes()),
+            }
+        };
+        self.evidence.segments.iter().map(of).sum()
+    }
+
+    /// Where sequential writes became slower for good, as bytes from their start, and by how much; none where the
+    /// memory of the drive
+    /// filled up.
+    pub(super) fn cliff_in(&self, name: &str) -> Option<(Measured, Measured)> {
+        self.knee_of(name).filter(|knee| !knee.is_of_memory).map(|knee| (knee.at_bytes, knee.ratio))
+    }
+
+    /// The last lasting drop. What was written until then went faster than it does afterwards: where it still had
+    /// to get to the medium when the
+    /// writes were over, which the flush shows by the time that it takes, memory had taken it; where it was there
+    /// already, faster flash had.
+    fn knee_of(&self, name: &str) -> Option<Knee> {
+        let segment = self.segment(name)?;
+        let rates = rates_by_bytes(segment);
+        let last = knees(&rates).into_iter().rev().find(|knee| {
+            knee.at >= 1 && rates.len() - knee.at >= DROP_WINDOWS && knee.before / knee.after >= DROP
+        })?;
+        let ratio = last.before / last.after;
+        let width = segment.gigabytes.width as f64;
+        let [low, at, high] = [last.at_low, last.at, last.at_high].map(|index| index as f64 * width);
+        let flushed_bytes = flush_time(segment).0 as f64 * 1e-9 * last.after;
+        let ahead_bytes = at * (1.0 - 1.0 / ratio);
+        Some(Knee {
+            at_bytes: Measured::new(at, low.max(width / 2.0).min(at), high.max(at + width / 2.0)),
+            ratio: Measured::with_interval(ratio, SINGLE_VALUE_ERROR),
+            is_of_memory: flushed_bytes >= BUFFERED_SHARE * ahead_bytes,
+        })
+    }
+
+    /// Before any drop, and with the flush where memory took it at first.
+    fn writes_in_order(&self) -> Option<Measured> {
+        let segment = self.segment(WRITES)?;
+        let is_held_back = flush_time(segment).0 as f64 >= FLUSH_SHARE_MIN * segment.elapsed().0 as f64;
+        let in_memory = self.knee_of(WRITES).is_some_and(|knee| knee.is_of_memory);
+        if is_held_back || in_memory { self.rate(WRITES) } else { self.start_of(WRITES) }
+    }
+
+    fn write_cliff(&self, at_bytes: Measured, ratio: Measured) -> WriteCliff {
+        WriteCliff {
+            at_bytes,
+            ratio,
+            again_at_bytes: self.cliff_in(RESTED_WRITES).map(|(at, _)| at),
+            at_half_rate: self.cliff_in(SLOW_WRITES).map(|(at, _)| at.divide_by(at_bytes)),
+        }
+    }
+
+    /// The last of them, which memory cannot take any more.
+    fn final_write_rate(&self) -> Option<Measured> {
+        let rates = rates_by_bytes(self.segment(WRITES)?);
+        measured_from(&rates[rates.len() - rates.len().div_ceil(4)..])
+    }
+
+    fn start_of(&self, name: &str) -> Option<Measured> {
+        let rates = rates_by_bytes(self.segment(name)?);
+        measured_from(&rates[..rates.len().min(rates.len().div_ceil(4))])
+    }
+
+    fn end_of(&self, name: &str) -> Option<Measured> {
+        let segment = self.segment(name)?;
+        let rates = above_zero(segment, &rates_by_time(segment));
+        measured_from(&rates[rates.len() - rates.len().div_ceil(4)..])
+    }
+
+    fn scatter(&self) -> Option<Measured> {
+        let rates = rates_by_time(self.segment(LOAD)?);
+        let share = standard_deviation(&rates)? / mean(&rates)?;
+        (share > 0.0).then(|| Measured::with_interval(share, 0.3))
+    }
+
+    /// Over the small I/Os and those in order, the share of the time that stood still.
+    fn stalled_share(&self) -> Option<Measured> {
+        let (mut stalled, mut all) = (0.0, 0.0);
+        for segment in self.usable_segments().filter(|segment| !segment.workload.is_rest()) {
+            stalled += stalled_ns(segment);
+            all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
+        }
+        (all > 0.0 && stalled > 0.0).then(|| Measured::with_interval((stalled / all).min(1.0), 0.3))
+    }
+
+    /// Over the sequential reads that go on for seconds, so that ticks do not matter.
+    fn kernel_processors(&self) -> Option<Measured> {
+        let load = self.segment(LOAD)?;
+        let kernel = load.device_counters?.kernel?;
+        let processors = kernel.0 as f64 / load.elapsed().0 as f64;
+        (processors.is_finite() && processors > 0.0).then(|| Measured::with_interval(processors, BUSY))
+    }
+
+    /// By the kernel's counters, which only real drives have.
+    fn counted_ratio(&self) -> Option<Measured> {
+        let reads = self.usable_segments().filter(|segment| !segment.workload.writes());
+        let pairs = reads.filter_map(|segment| {
+            Some((segment.device_counters.as_ref()?.bytes_read, segment.bytes(Op::Read)))
+        });
+        let (counted_bytes, read) = pairs.fold((0, 0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        (counted_bytes > 0 && read > 0)
+            .then(|| Measured::with_interval(counted_bytes as f64 / read as f64, LEAST))
+    }
+}
+
+/// Time that I/Os of a segment took that are stalls, in nanoseconds. The slowest are kept one by one, from their
+/// departure on; of those that
+/// come after them, where all of these are stalls, the latencies were counted, to three digits.
+fn stalled_ns(segment: &Segment) -> f64 {
+    let latencies = segment.latencies();
+    let typical = latencies.quantile(0.5).0 as f64;
+    let from = |times: f64, least: Nanos| (times * typical).max(least.0 as f64);
+    let least = from(STALL, STALL_LEAST).min(from(LONG_STALL, LONG_STALL_LEAST));
+    let kept = segment.slowest.iter().map(|sample| sample.done.since(sample.sent).0 as f64);
+    let kept: f64 = kept.filter(|span| *span >= least).sum();
+    let is_full = segment.slowest.len() >= Segment::SLOWEST_MAX;
+    if !is_full || segment.slowest.iter().any(|sample| (sample.latency().0 as f64) < least) {
+        return kept;
+    }
+    let places = latencies.places();
+    let slow_places = places.iter().filter(|(value, _)| *value as f64 >= least);
+    let slow_ns: f64 = slow_places.map(|(value, count)| *value as f64 * *count as f64).sum();
+    let listed: f64 = segment.slowest.iter().map(|sample| sample.latency().0 as f64).sum();
+    kept + (slow_ns - listed).max(0.0)
+}
+
+/// The speed with what its windows say of it.
+fn rate_of(segment: &Segment) -> Option<Measured> {
+    let value = segment.bytes_per_s()?;
+    let windows = rates_by_time(segment);
+    let spread = measured_from(&above_zero(segment, &windows)).filter(|_| windows.len() > 3);
+    Some(match spread {
+        Some(spread) => {
+            Measured::new(value, value * spread.low / spread.value, value * spread.high / spread.value)
+        }
+        None => Measured::with_interval(value, LEAST),
+    })
+}
+
+/// A few values that should be the same: their geometric mean, and how far that can be off.
+fn measured_from(values: &[f64]) -> Option<Measured> {
+    let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
+    let centre = mean(&logarithms)?;
+    let half = match mean_interval(&logarithms, CONFIDENCE) {
+        Some(interval) => ((interval.high - interval.low) / 2.0).max(LEAST),
+        None => SINGLE_VALUE_ERROR,
+    };
+    Some(Measured::new(centre.exp(), (centre - half).exp(), (centre + half).exp()))
+}
+
+/// The middle half, by value.
+fn middle_half(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    sorted[quarter..sorted.len() - quarter].to_vec()
+}
+
+fn slowest(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.truncate(values.len() / SLOW_PART);
+    sorted
+}
+
+/// The end of a run that began faster and ended flat: its I/Os a second, and how much faster it began.
+fn flat_end(segment: &Segment) -> Option<(Measured, Measured)> {
+    let rates = rates_by_time(segment);
+    let half = rates.len() / 2;
+    if half < 2 * RUN_ENDS {
+        return None;
+    }
+    let (first, end) = (&rates[..RUN_ENDS], &rates[half..]);
+    let level = mean(end)?;
+    let scatter = standard_deviation(end)? / level;
+    let block = f64::from(segment.workload.length_max());
+    (scatter <= FLAT).then(|| {
+        let ratio = mean(first).expect("there are first windows") / level;
+        (Measured::with_interval(level / block, FLAT), Measured::with_interval(ratio, FLAT))
+    })
+}
+
+/// How long the flush at its end took.
+fn flush_time(segment: &Segment) -> Nanos {
+    Nanos(segment.total_of(Op::Flush).latency_ns_sum)
+}
+
+/// Bytes a second along bytes, window by window.
+pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
+    let mut from = segment.started_at;
+    let mut rates = Vec::new();
+    for cell in &segment.gigabytes.cells {
+        let span = cell.last.since(from).0 as f64;
+        if cell.bytes > 0 && span > 0.0 {
+            rates.push(cell.bytes as f64 / span * 1e9);
+        }
+        from = from.max(cell.last);
+    }
+    rates
+}
+
+/// The same rates, with that of an I/O a window where a window moved nothing: it stood still, which is no reason to
+/// leave it out, and whatever was
+/// under way in it was less than that.
+fn above_zero(segment: &Segment, rates: &[f64]) -> Vec<f64> {
+    let least = f64::from(segment.workload.length_max()) / segment.seconds.width.max(1) as f64 * 1e9;
+    rates.iter().map(|rate| if *rate > 0.0 { *rate } else { least }).collect()
+}
+
+/// Bytes a second along time, whole windows only.
+fn rates_by_time(segment: &Segment) -> Vec<f64> {
+    let width = segment.seconds.width;
+    let whole = (segment.elapsed().0 / width.max(1)) as usize;
+    segment.seconds.cells.iter().take(whole).map(|cell| cell.bytes as f64 / width as f64 * 1e9).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::access_pattern::AccessPattern;
+    use likenew_core::io::{DataClass, Outcome};
+    use likenew_core::mix::Mix;
+    use likenew_core::recorder::{Recorder as _, Stop};
+    use likenew_core::region::Region;
+    use likenew_core::sample::Sample;
+    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::until::Until;
+    use likenew_core::workload::{Stream, Workload};
+
+    use super::*;
+
+    /// Reads one after the other that take so long each, in nanoseconds.
+    fn segment(name: &str, started_at: u64, latencies: impl Iterator<Item = u64>) -> Segment {
+        let place = AccessPattern::Random(Region::WHOLE);
+        let stream = Stream::closed(Mix::Only(Op::Read), 4096, place, 1, DataClass::Random);
+        let workload = Workload::new(name, Until::ops(1), vec![stream]);
+        let mut recorder = SegmentRecorder::default();
+        recorder.begin(&workload, Nanos(started_at));
+        let mut now = started_at;
+        for latency in latencies {
+            let (due, done) = (Nanos(now), Nanos(now + latency));
+            let sample = Sample {
+                stream: 0,
+                op: Op::Read,
+                outcome: Outcome::Done,
+                length: 4096,
+                offset: 0,
+                due,
+                sent: due,
+                done,
+            };
+            assert!(recorder.record(&[sample]).is_continue());
+            now = done.0;
+        }
+        recorder.end(Nanos(now));
+        SegmentRecorder::join(vec![recorder], &workload, Stop::Reached)
+    }
+
+    fn evidence(segments: Vec<Segment>) -> Evidence {
+        Evidence { segments, ..crate::fixtures::evidence() }
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn every_stall_counts_however_many_there_are() {
+        for stalls in [1, 31, 32, 33, 100, 400] {
+            // A stall of 80 ms after each 520 reads of 1 ms: 100 of them in a minute.
+            let each = (0..520 * stalls).map(|io| if io % 520 == 519 { 80 * MS } else { MS });
+            let evidence = evidence(vec![segment(LOAD, 0, each)]);
+            let share = CheckResults::new(&evidence).stalled_share().unwrap().value;
+            let truth = 80.0 / (519.0 + 80.0);
+            assert!((share / truth - 1.0).abs() < 0.005, "{stalls}: {share} is not {truth}");
+        }
+        let calm = evidence(vec![segment(LOAD, 0, (0..60_000).map(|_| MS))]);
+        assert_eq!(CheckResults::new(&calm).stalled_share(), None);
+    }
+
+    #[test]
+    fn what_failed_is_neither_drawn_nor_called_a_stall() {
+        use likenew_core::findings::Findings;
+        let drawn = |segment: Segment| {
+            let evidence = evidence(vec![segment]);
+            let (measured, mut findings) = (CheckResults::new(&evidence), Findings::default());
+            super::super::pictures::draw(&measured, &evidence, &mut findings);
+            (findings.series.contains_key("writes"), measured.stalled_share().is_some())
+        };
+        let ios = || (0..4000).map(|io| if io == 9 { 3000 * MS } else { MS });
+        let fine = segment(WRITES, 0, ios());
+        let failed = Segment { stop: Stop::Failed { op: Op::Write, offset: 0, errno: 28 }, ..fine.clone() };
+        assert_eq!(drawn(fine), (true, true));
+        assert_eq!(drawn(failed), (false, false));
+    }
+
+    #[test]
+    fn a_window_in_which_it_stood_still_counts() {
+        // Six seconds of reads, of which the last two are one that takes 2 s; then the same without it.
+        let stood = (0..4000).map(|_| MS).chain([2000 * MS]).chain((0..10).map(|_| MS));
+        let load = segment(LOAD, 0, stood);
+        let rested = segment(LOAD_AFTER_IDLE, load.ended_at.0, (0..1000).map(|_| MS));
+        let even = segment(LOAD, 0, (0..6010).map(|_| MS));
+        let ratio = |load: Segment| {
+            CheckResults::new(&evidence(vec![load, rested.clone()]))
+                .measurements()
+                .rested_over_loaded
+                .unwrap()
+                .value
+        };
+        assert!((ratio(even) - 1.0).abs() < 0.01);
+        assert!(ratio(load) > 10.0, "two seconds of nothing at the end are a fall");
+    }
+}

@@ -1,0 +1,112 @@
+//! What each candidate is worth, and which of several it should be.
+
+use likenew_core::answer::Answer;
+
+use super::saving::{REMAINING_SHARE, Saving, WORTH};
+use super::waits::Waits;
+use super::{DriveOption, Role, UpgradeOptions};
+use crate::check::wording::{self, Work};
+
+/// What there is to answer from.
+pub(super) struct UpgradeInput<'a> {
+    pub(super) options: &'a UpgradeOptions,
+    /// What would fix this drive.
+    pub(super) fix: Option<&'a str>,
+    /// The mix of applications, by name.
+    pub(super) mix_names: Option<&'a str>,
+}
+
+impl UpgradeInput<'_> {
+    pub(super) fn answers(&self) -> Vec<Answer> {
+        let candidates = self.options.candidates();
+        let mut answers: Vec<Answer> =
+            candidates.iter().map(|(drive, waits)| self.worth_answer(drive, waits)).collect();
+        answers.extend(self.best_candidate(&candidates));
+        answers
+    }
+
+    /// Whether one of them is worth it.
+    fn worth_answer(&self, drive: &DriveOption, waits: &Waits) -> Answer {
+        let name = &drive.name;
+        let with_drive = wording::waited_with(name, waits.blocking_ns, waits.busy_beyond());
+        let Some(now) = self.options.waits_of(Role::Now) else {
+            let reason = if self.options.mix.is_some() {
+                wording::applications_unfinished()
+            } else {
+                wording::recording_without_latencies()
+            };
+            let answer = wording::upgrade_unknown(name).with_evidence(reason).with_evidence(with_drive);
+            return self.with_caveats(answer, drive);
+        };
+        let saving = Saving::from_waits(now, waits);
+        // A fix comes before a purchase: what decides is what a new drive saves beyond it.
+        let by_fix = self.options.waits_of(Role::AsNew).filter(|_| self.fix.is_some());
+        let by_fix =
+            by_fix.map(|by_fix| (Saving::from_waits(now, by_fix), Saving::from_waits(by_fix, waits)));
+        let by_fix = by_fix.filter(|(fixed, _)| fixed.low > 0.0);
+        let decisive = by_fix.map_or(saving, |(_, beyond)| beyond);
+        let worth = decisive.worth(self.options.elapsed());
+        let answer = wording::upgrade(name, worth, saving.value, self.work())
+            .estimate(saving.value, saving.low, saving.high, "ns")
+            .with_evidence(wording::waited_now(self.work(), now.blocking_ns, now.busy_beyond()))
+            .with_evidence(with_drive)
+            .with_evidence(self.share(&saving))
+            .with_evidence(wording::slowest_ios(
+                (now.latency_ns_p99, waits.latency_ns_p99),
+                (now.latency_ns_max, waits.latency_ns_max),
+            ));
+        let answer = match (by_fix, self.fix) {
+            (Some((fixed, beyond)), Some(fix)) => {
+                answer.with_evidence(wording::cheaper_fix(name, fix, fixed.value, beyond.value))
+            }
+            _ => answer,
+        };
+        self.with_caveats(answer, drive)
+    }
+
+    /// What is compared on.
+    fn work(&self) -> Work<'_> {
+        match (self.options.elapsed(), self.mix_names) {
+            (Some(elapsed), _) => Work::Recording(elapsed),
+            (None, Some(names)) => Work::Applications(names),
+            (None, None) => Work::Same,
+        }
+    }
+
+    /// The saving as that share which decides.
+    fn share(&self, saving: &Saving) -> String {
+        match self.options.elapsed() {
+            Some(elapsed) => {
+                let of = |ns: f64| ns / elapsed.0 as f64;
+                wording::saved_share(of(saving.low), of(saving.high), WORTH)
+            }
+            None => {
+                let [low, high] = saving.remaining_share;
+                wording::remaining_share(low, high, REMAINING_SHARE)
+            }
+        }
+    }
+
+    fn with_caveats(&self, answer: Answer, drive: &DriveOption) -> Answer {
+        let mut answer = answer.caveat(wording::candidate_is_simulated(&drive.name, drive.fill_percent));
+        if self.options.recording.as_ref().is_some_and(|recording| !recording.knows_ends) {
+            answer = answer.caveat(wording::recording_without_ends());
+        }
+        if let Some(mix) = &self.options.mix {
+            answer = answer.caveat(wording::part_of_mix(mix.time, mix.span, mix.reads_only));
+        }
+        if drive.is_scaled {
+            answer = answer.caveat(wording::addresses_scaled(&drive.name, drive.fill_percent.is_some()));
+        }
+        answer
+    }
+
+    /// Which of several leaves least to wait for, and whether that is worth a difference in price.
+    fn best_candidate(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Answer> {
+        let [(best, least), (next, more), ..] = candidates else { return None };
+        let saving = Saving::from_waits(more, least);
+        let worth = saving.worth(self.options.elapsed());
+        let answer = wording::best_upgrade(&best.name, &next.name, worth, saving.low, saving.high);
+        Some(answer.with_evidence(self.share(&saving)))
+    }
+}

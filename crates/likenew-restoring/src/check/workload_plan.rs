@@ -1,0 +1,234 @@
+//! What is done in a check, in order: what is cheap and safe first. Whether a step is taken depends on the drive
+//! and on what came before it, so
+//! that a run that goes on takes the same steps.
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::drive::Kind;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Evidence, Step};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::stamp::Stamp;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+
+use super::check_options::CheckOptions;
+
+/// Places of the map, and what is read at each.
+pub(super) const PLACES: usize = 24;
+pub(super) const PLACE_BYTES: u64 = 8 << 20;
+pub(super) const PLACE_TIME: Nanos = Nanos::from_millis(400);
+/// So many of the slowest regions are read again, and of what was written.
+pub(super) const REPEATS: usize = 4;
+/// What is read and written sequentially, and at which depth.
+pub(super) const BLOCK: u32 = 512 << 10;
+pub(super) const DEPTH: u32 = 4;
+/// A small I/O, how many there are, and how long they may take.
+pub(super) const SMALL: u32 = 4096;
+pub(super) const SMALLS: u64 = 1024;
+pub(super) const SMALL_TIME: Nanos = Nanos::from_millis(1500);
+const SMALL_SAMPLES: u32 = 4096;
+/// Nothing more is begun after this much time, unless it is thorough: what matters most came first, and the last
+/// step may take some seconds.
+const TIME: Nanos = Nanos::from_secs(46);
+/// In which what others do is counted, before anything else is done.
+const QUIET_TIME: Nanos = Nanos::from_secs(2);
+
+/// Fewer pieces of old files say nothing.
+const OLD_PIECES_LEAST: usize = 3;
+
+/// Names of its workloads.
+pub(super) const QUIET: &str = "idle before start";
+pub(super) const PLACE: &str = "region";
+pub(super) const PLACE_REPEAT: &str = "region again";
+pub(super) const OLD: &str = "old file";
+pub(super) const SMALL_READS: &str = "random reads";
+pub(super) const NEAR_READS: &str = "random reads, narrow span";
+pub(super) const DEEP_READS: &str = "random reads QD32";
+pub(super) const PAUSED_READS: &str = "random reads with pauses";
+pub(super) const LOAD: &str = "sustained reads";
+pub(super) const COOL: &str = "idle after reads";
+pub(super) const LOAD_AFTER_IDLE: &str = "sequential reads after idle";
+pub(super) const WRITES: &str = "sequential writes";
+pub(super) const IDLE_BEFORE_READS: &str = "idle before reading new data";
+pub(super) const FRESH: &str = "reads of new data";
+pub(super) const FRESH_SMALL: &str = "random reads of new data";
+pub(super) const UNWRITTEN_READS: &str = "reads of old data";
+pub(super) const SMALL_WRITES: &str = "random writes";
+pub(super) const SHIFTED_WRITES: &str = "random writes shifted by";
+pub(super) const IDLE_AFTER_WRITES: &str = "idle after writes";
+pub(super) const RESTED_WRITES: &str = "writes after idle";
+pub(super) const AFTER_TRIM: &str = "idle after TRIM";
+pub(super) const TRIMMED_WRITES: &str = "writes after TRIM";
+pub(super) const ZEROS: &str = "zeros";
+pub(super) const AFTER_ZEROS: &str = "writes after zeros";
+pub(super) const SLOW_WRITES: &str = "writes at half the rate";
+
+/// The course of one plan on one drive.
+pub(super) struct WorkloadPlan<'a> {
+    pub(super) options: &'a CheckOptions,
+    pub(super) evidence: &'a Evidence,
+    /// What may be written, if anything.
+    pub(super) area: Option<Range<u64>>,
+}
+
+impl<'a> WorkloadPlan<'a> {
+    pub(super) fn new(options: &'a CheckOptions, evidence: &'a Evidence) -> Self {
+        let geometry = &evidence.geometry;
+        let area = options.obstacle(evidence).is_none().then(|| {
+            let length = options.area_of(evidence);
+            // What lies at the end of a drive is written last, so that it is free more often than not.
+            let end = geometry.capacity - geometry.capacity % CheckOptions::AREA_STEP;
+            if evidence.identity.kind == Kind::Folder { 0..length.min(end) } else { end - length..end }
+        });
+        Self { options, evidence, area }
+    }
+
+    /// The next step.
+    pub(super) fn next(&self) -> Step {
+        let looks =
+            self.evidence.observations.iter().filter(|observation| observation.probe == Probe::Facts).count();
+        if looks == 0 {
+            return Step::Probe(Probe::Facts);
+        }
+        // A step is only advised if the state of the drive allows it. Runs of earlier versions have not asked, and
+        // go on without.
+        let is_asked =
+            self.evidence.observations.iter().any(|observation| observation.probe == Probe::Feasibility);
+        if !is_asked && self.evidence.segments.is_empty() {
+            return Step::Probe(Probe::Feasibility);
+        }
+        if !self.options.thorough && self.elapsed() >= TIME {
+            return self.last(looks);
+        }
+        let quiet = || self.unless_run(QUIET, || Workload::rest(QUIET_TIME));
+        // Of a folder nothing can be read before something was written into it.
+        let first =
+            || self.area.as_ref().filter(|_| self.is_folder()).and_then(|area| self.first_writes(area));
+        let reads = || self.reads().or_else(|| self.load());
+        if let Some(workload) = quiet().or_else(first) {
+            return Step::Run(workload);
+        }
+        if self.looks_for_old_files() {
+            return Step::Probe(Probe::OldFiles);
+        }
+        if let Some(workload) = reads() {
+            return Step::Run(workload);
+        }
+        if let Some(step) = self.area.clone().and_then(|area| self.writes(&area)) {
+            return step;
+        }
+        self.last(looks)
+    }
+
+    /// What does not belong to the diagnosis, and how it is in the end.
+    fn last(&self, looks: usize) -> Step {
+        let start = self.area.as_ref().map_or(0, |area| area.start);
+        let mix = self.options.upgrade.as_ref().and_then(|upgrade| upgrade.mix.as_ref());
+        match mix.and_then(|mix| mix.next(start, self.evidence)) {
+            Some(workload) => Step::Run(workload),
+            None if looks == 1 => Step::Probe(Probe::Facts),
+            None => Step::Done,
+        }
+    }
+
+    /// Of a folder, once something was written to hold them against.
+    fn looks_for_old_files(&self) -> bool {
+        let asked = self.evidence.observations.iter().any(|observation| observation.probe == Probe::OldFiles);
+        self.is_folder() && self.written_range().is_some() && !asked
+    }
+
+    /// How many pieces of old files there are to be read.
+    pub(super) fn old_pieces(&self) -> usize {
+        let found = self.evidence.observations.iter().find_map(|observation| match &observation.result {
+            ProbeResult::OldFiles(found) => Some(found.ages_s.len()),
+            _ => None,
+        });
+        found.filter(|count| *count >= OLD_PIECES_LEAST).unwrap_or(0)
+    }
+
+    /// Time of the drive so far, looks included, as they may wait for it.
+    fn elapsed(&self) -> Nanos {
+        let ran = self.evidence.segments.iter().map(Segment::elapsed);
+        let looked = self
+            .evidence
+            .observations
+            .iter()
+            .map(|observation| observation.ended_at.since(observation.started_at));
+        Nanos(ran.chain(looked).map(|span| span.0).sum())
+    }
+
+    pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
+        self.evidence.segments.iter().find(|segment| segment.workload.name == name)
+    }
+
+    /// This workload, unless it was run.
+    pub(super) fn unless_run(&self, name: &str, make: impl FnOnce() -> Workload) -> Option<Workload> {
+        self.segment(name).is_none().then(|| Workload { name: name.to_owned(), ..make() })
+    }
+
+    pub(super) fn is_folder(&self) -> bool {
+        self.evidence.identity.kind == Kind::Folder
+    }
+
+    /// What is there to be read: of a folder what was written into it, as whole blocks.
+    pub(super) fn readable(&self) -> Option<Range<u64>> {
+        if self.is_folder() { self.written_range() } else { Some(0..self.evidence.geometry.capacity) }
+    }
+
+    /// What was written sequentially, as far as it got.
+    pub(super) fn written_range(&self) -> Option<Range<u64>> {
+        let area = self.area.as_ref()?;
+        let bytes = self.segment(WRITES)?.bytes(Op::Write).min(area.end - area.start);
+        let whole = bytes - bytes % u64::from(BLOCK);
+        (whole > 0).then(|| area.start..area.start + whole)
+    }
+
+    pub(super) fn place(&self, start: u64) -> Range<u64> {
+        start..(start + PLACE_BYTES).min(self.evidence.geometry.capacity)
+    }
+
+    /// Small I/Os anywhere in a region, of which some are kept one by one.
+    pub(super) fn small(&self, op: Op, region: Range<u64>, depth: u32, until: Until) -> Workload {
+        let block = SMALL.max(self.evidence.geometry.block);
+        let place = AccessPattern::Random(Region::bytes(region));
+        let stream = Stream::closed(Mix::Only(op), block, place, depth, DataClass::Random);
+        Workload { samples: SMALL_SAMPLES, ..Workload::new("", until, vec![stream]) }
+    }
+
+    /// What is written to be found again.
+    pub(super) fn stamp_class(&self) -> DataClass {
+        DataClass::Stamped(Stamp { key: self.evidence.plan.seed, pass: 1 })
+    }
+}
+
+/// A region read or written once in order, or for a time.
+pub(super) fn in_order(op: Op, region: Range<u64>, time: Nanos) -> Workload {
+    let bytes = region.end - region.start;
+    let block = BLOCK.min(1 << bytes.trailing_zeros().min(31));
+    let stream = Stream::closed(
+        Mix::Only(op),
+        block,
+        AccessPattern::Sequential(Region::bytes(region)),
+        DEPTH,
+        DataClass::Random,
+    );
+    Workload::new("", Until { elapsed: Some(time), ..Until::bytes(bytes) }, vec![stream])
+}
+
+/// Starts of regions at even distances.
+pub(super) fn places_of(region: &Range<u64>, block: u32) -> Vec<u64> {
+    let last = (region.end - region.start).saturating_sub(PLACE_BYTES);
+    let grain = u64::from(BLOCK.max(block));
+    (0..PLACES)
+        .map(|index| {
+            let offset = (last as f64 * index as f64 / (PLACES - 1) as f64) as u64;
+            region.start + offset - offset % grain
+        })
+        .collect()
+}

@@ -1,0 +1,201 @@
+//! What is written in a check: on and on in order, read again; small ones, shifted and not; after a rest, after
+//! TRIM, and zeros.
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::probe::Probe;
+use likenew_core::procedure::Step;
+use likenew_core::region::Region;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_diagnosis::ARM_NS;
+
+use super::results::CheckResults;
+use super::workload_plan::{
+    AFTER_TRIM, AFTER_ZEROS, BLOCK, DEPTH, FRESH, FRESH_SMALL, IDLE_AFTER_WRITES, IDLE_BEFORE_READS,
+    PLACE_TIME, PLACES, REPEATS, RESTED_WRITES, SHIFTED_WRITES, SLOW_WRITES, SMALL, SMALL_TIME, SMALL_WRITES,
+    SMALLS, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, WorkloadPlan, ZEROS, in_order, places_of,
+};
+
+/// After writes, and after TRIM.
+const REST: Nanos = Nanos::from_secs(3);
+const REST_LONG: Nanos = Nanos::from_secs(5);
+const REST_THOROUGH: Nanos = Nanos::from_secs(120);
+/// How long a file system may take to pass on what was deleted.
+const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
+/// The windows along the writes, of which there are about so many.
+const WINDOWS: u64 = 128;
+/// Of the area, what is written again is this part.
+const PART: u64 = 4;
+/// Sequential writes take no longer than this, so that a slow drive is not written to for minutes.
+const WRITE_TIME: Nanos = Nanos::from_secs(7);
+const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
+/// What was written is looked for elsewhere by reads that lie closer than it is long, if there are no more of them
+/// than this.
+const ELSEWHERE_SHARE: f64 = 0.9;
+const ELSEWHERE_MAX: u64 = 1 << 14;
+const ELSEWHERE_TIME: Nanos = Nanos::from_secs(3);
+/// Small writes are shifted by multiples of a sector up to a small I/O; there are fewer of each, since there are
+/// several.
+const SECTOR: u64 = 512;
+pub(super) const ALIGNED_REPEAT: &str = "0 again";
+const SHIFTED_WRITES_COUNT: u64 = 96;
+const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
+/// Of a hard disk, which seeks for each: nine times as many and their flushes have to fit.
+const SHIFTED_OF_ARM: u64 = 40;
+
+impl WorkloadPlan<'_> {
+    pub(super) fn writes(&self, area: &Range<u64>) -> Option<Step> {
+        let length = area.end - area.start;
+        let part = area.start..area.start + (length / PART).next_multiple_of(u64::from(BLOCK)).min(length);
+        let again = |name: &str, data: DataClass| self.unless_run(name, || self.write(&part, length, data));
+        let step = self
+            .first_writes(area)
+            .or_else(|| self.unless_run(IDLE_BEFORE_READS, || Workload::rest(self.rest(REST))))
+            .or_else(|| self.new_data_reads())
+            .or_else(|| self.unwritten_reads(area))
+            .or_else(|| self.small_writes(&part))
+            .or_else(|| self.unless_run(IDLE_AFTER_WRITES, || Workload::rest(self.rest(REST_LONG))))
+            .or_else(|| again(RESTED_WRITES, DataClass::Random));
+        if let Some(workload) = step {
+            return Some(Step::Run(workload));
+        }
+        if self.evidence.geometry.trims && !self.is_released() {
+            let Range { start: offset, end } = *area;
+            return Some(Step::Probe(Probe::Release { offset, bytes: end - offset, wait: RELEASE_WAIT }));
+        }
+        let step = self
+            .unless_run(AFTER_TRIM, || Workload::rest(self.rest(REST_LONG)))
+            .or_else(|| again(TRIMMED_WRITES, DataClass::Random))
+            // Between two of the same, so that what has changed meanwhile is not taken for what data does.
+            .or_else(|| again(ZEROS, DataClass::Zero))
+            .or_else(|| again(AFTER_ZEROS, DataClass::Random))
+            .or_else(|| self.at_half_rate(area));
+        step.map(Step::Run)
+    }
+
+    /// The whole area once, in order.
+    pub(super) fn first_writes(&self, area: &Range<u64>) -> Option<Workload> {
+        self.unless_run(WRITES, || self.write(area, area.end - area.start, self.stamp_class()))
+    }
+
+    /// One pass in order with a flush at its end; `length` is what a whole pass has.
+    fn write(&self, region: &Range<u64>, length: u64, data: DataClass) -> Workload {
+        let mut workload = in_order(Op::Write, region.clone(), self.write_time());
+        workload.flush = true;
+        workload.window = Some((length / WINDOWS).max(BLOCK.into()));
+        workload.streams[0].data = data;
+        workload
+    }
+
+    /// Reads what was written sequentially, as far as it got.
+    fn new_data_reads(&self) -> Option<Workload> {
+        let written = self.written_range()?;
+        let places = places_of(&written, self.evidence.geometry.block);
+        (0..REPEATS)
+            .find_map(|index| {
+                let start = places[index * (PLACES - 1) / (REPEATS - 1)];
+                self.unless_run(&format!("{FRESH} {}", index + 1), || {
+                    let mut workload =
+                        in_order(Op::Read, start..self.place(start).end.min(written.end), PLACE_TIME);
+                    workload.streams[0].data = self.stamp_class();
+                    workload
+                })
+            })
+            .or_else(|| {
+                let until = Until { elapsed: Some(SMALL_TIME), ..Until::ops(SMALLS) };
+                self.unless_run(FRESH_SMALL, || self.small(Op::Read, written, 1, until))
+            })
+    }
+
+    /// Whether what was written lies somewhere else as well: a drive that holds less than it says goes round, and
+    /// one place then
+    /// answers for two. Nothing but reads; a disk is too slow for so many of them, and no such disk was ever met.
+    fn unwritten_reads(&self, area: &Range<u64>) -> Option<Workload> {
+        let below = 0..area.start;
+        let block = SMALL.max(self.evidence.geometry.block);
+        let grain = u64::from(block);
+        let written = self.written_range()?;
+        let step = ((written.end - written.start) as f64 * ELSEWHERE_SHARE) as u64 / grain * grain;
+        let count = (below.end - below.start).checked_div(step)?;
+        if count == 0 || count > ELSEWHERE_MAX || self.is_disk() {
+            return None;
+        }
+        self.unless_run(UNWRITTEN_READS, || {
+            let place = AccessPattern::Strided { region: Region::bytes(below), step };
+            let stream = Stream::closed(Mix::Only(Op::Read), block, place, DEPTH, self.stamp_class());
+            let until = Until { elapsed: Some(ELSEWHERE_TIME), ..Until::ops(count) };
+            Workload::new("", until, vec![stream])
+        })
+    }
+
+    /// Small writes where they should be fastest, and shifted by every number of sectors, as one of them fits the
+    /// drive's own blocks.
+    fn small_writes(&self, part: &Range<u64>) -> Option<Workload> {
+        let small = |region: Range<u64>, ops: u64, time: Nanos| {
+            let until = Until { elapsed: Some(time), ..Until::ops(ops) };
+            Workload { flush: true, ..self.small(Op::Write, region, 1, until) }
+        };
+        self.unless_run(SMALL_WRITES, || small(part.clone(), SMALLS, SMALL_TIME)).or_else(|| {
+            // Not shifted twice, before and after all others, as a drive may wake up or tire meanwhile.
+            let all = shifts(self.evidence.geometry.block).map(|shift| (shift, shift.to_string()));
+            let last =
+                shifts(self.evidence.geometry.block).take(1).map(|shift| (shift, ALIGNED_REPEAT.to_owned()));
+            all.chain(last).find_map(|(shift, name)| {
+                self.unless_run(&format!("{SHIFTED_WRITES} {name}"), || {
+                    // The start of the zone shifts every address.
+                    let region = part.start + shift..part.end - (u64::from(SMALL) - shift);
+                    small(
+                        region,
+                        if self.is_disk() { SHIFTED_OF_ARM } else { SHIFTED_WRITES_COUNT },
+                        SHIFTED_TIME,
+                    )
+                })
+            })
+        })
+    }
+
+    /// Only a drop is worth the bytes.
+    fn at_half_rate(&self, area: &Range<u64>) -> Option<Workload> {
+        let first = self.segment(WRITES)?;
+        CheckResults::new(self.evidence).cliff_in(WRITES)?;
+        let rate = first.bytes_per_s()? / 2.0;
+        self.unless_run(SLOW_WRITES, || {
+            let mut workload = self.write(area, area.end - area.start, DataClass::Random);
+            let per_second = (rate / f64::from(BLOCK)).max(0.5);
+            workload.streams[0].arrival =
+                Arrival::Open { per_second, inter_arrival: InterArrival::Even, depth_max: DEPTH };
+            workload
+        })
+    }
+
+    /// By its access time; also while that is unknown.
+    fn is_disk(&self) -> bool {
+        CheckResults::new(self.evidence).access().is_none_or(|access| access >= ARM_NS)
+    }
+
+    fn is_released(&self) -> bool {
+        self.evidence
+            .observations
+            .iter()
+            .any(|observation| matches!(observation.probe, Probe::Release { .. }))
+    }
+
+    fn rest(&self, span: Nanos) -> Nanos {
+        if self.options.thorough { REST_THOROUGH } else { span }
+    }
+
+    fn write_time(&self) -> Nanos {
+        if self.options.thorough { WRITE_TIME_THOROUGH } else { WRITE_TIME }
+    }
+}
+
+/// By how many bytes small writes are shifted on a drive with such blocks; 0 is where they should be fastest.
+pub(super) fn shifts(block: u32) -> impl Iterator<Item = u64> {
+    let can = u64::from(block) <= SECTOR;
+    (0..u64::from(SMALL)).step_by(SECTOR as usize).filter(move |_| can)
+}

@@ -1,0 +1,227 @@
+//! What the system and the drive say about the drive, without any I/O.
+
+mod remarks;
+mod wording;
+
+use likenew_core::answer::Answer;
+use likenew_core::facts::{Drive, Fact, FactRow, Facts as Known};
+use likenew_core::findings::Findings;
+use likenew_core::overview::Overview;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::shell::shell_quote;
+use serde::{Deserialize, Serialize};
+
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::rows::row;
+use remarks::remarks;
+use wording::{DriveLine, Health};
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "facts",
+    question: "What do the system and the drive itself say about it?",
+    writes: "writes nothing and does no I/O",
+    manual: include_str!("facts.md"),
+};
+
+/// It has no options.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FactsOptions {}
+
+/// The procedure.
+pub struct Facts;
+
+impl Facts {
+    /// From a plan's options.
+    ///
+    /// # Errors
+    /// A sentence: it takes no options.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        options::<FactsOptions>("facts", table).map(|_| Self)
+    }
+}
+
+impl Procedure for Facts {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    /// Nothing is laid out for it.
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: 4096 }
+    }
+
+    fn only_probes(&self) -> bool {
+        true
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let has_looked = evidence.observations.iter().any(|observation| observation.probe == Probe::Facts);
+        Ok(if has_looked { Step::Done } else { Step::Probe(Probe::Facts) })
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let mut results =
+            evidence.observations.iter().rev().filter(|observation| observation.probe == Probe::Facts);
+        let reason = match results.next().map(|observation| &observation.result) {
+            Some(ProbeResult::Facts(facts)) => return judge(facts, evidence.plan.target.as_deref()),
+            Some(ProbeResult::Unknown(reason)) => Some(&**reason),
+            _ => None,
+        };
+        let (summary, answer) = wording::nothing_collected(reason);
+        Findings { summary, answers: vec![answer], ..Findings::default() }
+    }
+}
+
+fn judge(facts: &Known, target: Option<&str>) -> Findings {
+    let mut findings = Findings::default();
+    let remarks = remarks(facts);
+    let rows = facts.rows();
+    let unavailable = rows.iter().filter(|row| row.unknown.is_some()).count();
+    let mut remarkable = if remarks.is_empty() {
+        vec![wording::unremarkable(unavailable, rows.len())]
+    } else {
+        remarks.iter().map(wording::remark_answer).collect()
+    };
+    if unavailable > 0 {
+        remarkable[0].caveats.push(wording::some_unavailable(unavailable, rows.len()));
+    }
+    let (state, health) = health_answer(facts);
+    let health = with_root_action(health, &rows, target);
+    findings.summary = wording::summary(&health, state, remarks.len(), unavailable, rows.len());
+    // A failing drive comes before all else; that none says so is no news.
+    match state {
+        Health::Failing => findings.answers.push(health),
+        Health::Sound | Health::Unreported => remarkable.push(health),
+    }
+    findings.answers.extend(remarkable);
+    findings.overview = overview(facts, state, remarks.is_empty());
+    if !remarks.is_empty() {
+        findings.tables.insert("remarks".to_owned(), remarks.iter().map(row).collect());
+    }
+    findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
+    findings
+}
+
+/// The drives, and of the answers those that the summary does not say already.
+fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
+    let health = (state == Health::Failing).then_some(wording::HEALTH);
+    let remarks = (!is_unremarkable).then_some(wording::REMARKS);
+    let lines: Vec<DriveLine> = facts.drives.iter().map(drive_line).collect();
+    Overview {
+        answers: health.into_iter().chain(remarks).map(str::to_owned).collect(),
+        table: (!lines.is_empty()).then(|| wording::drive_table(&lines)),
+        ..Overview::default()
+    }
+}
+
+fn drive_line(drive: &Drive) -> DriveLine {
+    DriveLine {
+        name: drive.name.clone(),
+        model: drive.identity.model.value().cloned(),
+        capacity: drive.identity.capacity_bytes.get(),
+        bus: drive.link.bus.value().cloned(),
+        link: drive.link.ceiling_bytes_per_s.get(),
+        failing: drive.health.failing.get(),
+        used: drive.health.used_percent.get().map(|percent| percent / 100.0),
+        temperature_c: drive.health.temperature_c.get(),
+    }
+}
+
+/// The drives' own word, which alone is a problem: what facts mean for speed is not said here.
+fn health_answer(facts: &Known) -> (Health, Answer) {
+    let failing: Vec<(String, Vec<String>)> = facts
+        .drives
+        .iter()
+        .filter(|drive| drive.health.failing.get() == Some(true))
+        .map(|drive| (drive.name.clone(), drive.health.warnings.value().cloned().unwrap_or_default()))
+        .collect();
+    if !failing.is_empty() {
+        return (Health::Failing, wording::failing(&failing));
+    }
+    if facts.drives.is_empty() {
+        return (Health::Unreported, wording::no_drive());
+    }
+    let silent: Vec<_> = facts.drives.iter().filter(|drive| drive.health.failing.value().is_none()).collect();
+    if silent.is_empty() {
+        return (Health::Sound, wording::sound());
+    }
+    // Of several reasons the one counts that somebody can do something about.
+    let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
+    let drive = silent.iter().find(can_be_helped).or(silent.first());
+    let reason = drive.and_then(|drive| drive.health.failing.reason()).unwrap_or("it could not be asked");
+    let all_are = silent.len() == facts.drives.len();
+    let names: Vec<&str> = silent.iter().filter(|_| !all_are).map(|drive| &*drive.name).collect();
+    (Health::Unreported, wording::unreported(&names, reason))
+}
+
+/// What root could learn, where somebody else has asked.
+fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>) -> Answer {
+    let takes_root =
+        |row: &&FactRow| row.unknown.is_some() && row.help.as_ref().is_some_and(|help| help.contains("root"));
+    match rows.iter().filter(takes_root).count() {
+        0 => health,
+        facts => {
+            let target = target.map_or_else(|| "--all".to_owned(), shell_quote);
+            health.action(wording::ask_as_root(format!("sudo likenew facts {target}"), facts))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::answer::Standing;
+
+    use super::*;
+
+    fn known(answers: &[Option<bool>]) -> Known {
+        let drive = |(number, failing): (usize, &Option<bool>)| {
+            let mut drive = Drive { name: format!("sd{number}"), ..Drive::default() };
+            drive.health.failing = Fact::from_option(*failing, "it takes root", "SMART");
+            drive
+        };
+        Known { drives: answers.iter().enumerate().map(drive).collect(), ..Known::default() }
+    }
+
+    #[test]
+    fn one_failing_drive_is_a_problem_and_silence_is_no_health() {
+        let standing = |answers: &[Option<bool>]| health_answer(&known(answers)).1.standing;
+        assert_eq!(standing(&[Some(false), Some(true), None]), Standing::Problem);
+        assert_eq!(standing(&[Some(false), Some(false)]), Standing::Good);
+        assert_eq!(standing(&[Some(false), None]), Standing::Unknown);
+        assert_eq!(standing(&[]), Standing::Unknown);
+    }
+
+    #[test]
+    fn a_failing_drive_comes_first_and_silence_last_in_plain_words() {
+        let answers = |answers: &[Option<bool>]| judge(&known(answers), Some("/mnt/x")).answers;
+        assert_eq!(answers(&[None, Some(true)])[0].id, wording::HEALTH);
+        for (asked, words) in [
+            (&[None, None][..], "not reported (it takes root)"),
+            (&[Some(false), None], "not reported by sd1 (it takes root)"),
+            (&[], "unknown (no physical drive was found below this target)"),
+        ] {
+            let last = answers(asked).pop().unwrap();
+            assert_eq!((last.standing, &*last.answer), (Standing::Unknown, words));
+        }
+        assert_eq!(answers(&[Some(false)])[1].standing, Standing::Good);
+    }
+
+    #[test]
+    fn what_root_could_learn_is_a_command() {
+        let mut facts = known(&[None]);
+        facts.drives[0].health.failing = Fact::unknown("it takes root", "SMART").help("run it as root");
+        let health = judge(&facts, Some("/mnt/my drive")).answers.pop().unwrap();
+        assert_eq!(health.actions[0].command.as_deref(), Some("sudo likenew facts '/mnt/my drive'"));
+    }
+
+    #[test]
+    fn it_has_no_settings() {
+        assert!(Facts::from_options(&toml::Table::new()).is_ok());
+        let mut table = toml::Table::new();
+        table.insert("span".into(), 1.into());
+        assert!(Facts::from_options(&table).is_err());
+    }
+}

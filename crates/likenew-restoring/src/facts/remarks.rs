@@ -1,0 +1,308 @@
+//! What stands out among facts by itself. No cause is concluded from it.
+
+use likenew_core::facts::{Counts, Drive, DriveKind, Facts, FileSystem, Layer, LayerKind};
+use likenew_core::units::Nanos;
+use serde::Serialize;
+
+use super::wording;
+
+/// Something worth a look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Remark {
+    /// Whose it is: a layer, a drive, a mount point.
+    pub(super) subject: String,
+    /// What stands out of it, read after its name; without a full stop.
+    pub(super) words: String,
+}
+
+/// A link that carries less than this share of what it could is worth a look: less would be within what encodings differ by.
+const LINK_SHARE: f64 = 0.95;
+/// From here on a file system is called nearly full, and a drive's endurance nearly used, in percent.
+const FULL_PERCENT: f64 = 90.0;
+/// From here on I/O of other programs disturbs a measurement, in bytes a second.
+const OTHERS_BYTES_PER_S: u64 = 1_000_000;
+/// High-speed USB 2, in bits a second (USB 2.0, §5.3).
+const USB2_BITS_PER_S: u64 = 480_000_000;
+
+/// Everything that stands out, from the folder down to the drives.
+pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
+    let mut all = Vec::new();
+    if let Some(system) = &facts.file_system {
+        file_system_remarks(system, facts, &mut all);
+    }
+    let rotates = facts.stack.last().and_then(|bottom| bottom.rotates.get()) == Some(true);
+    if let Some(layer) = facts.trim_blocked_by().filter(|_| !rotates) {
+        trim_remarks(layer, &mut all);
+    }
+    facts.stack.iter().for_each(|layer| layer_remarks(layer, facts, &mut all));
+    for drive in &facts.drives {
+        link_remarks(drive, &mut all);
+        health_remarks(drive, &mut all);
+        count_remarks(drive, &mut all);
+        model_remarks(drive, &mut all);
+    }
+    all
+}
+
+fn remark(subject: &str, words: String) -> Remark {
+    Remark { subject: subject.to_owned(), words }
+}
+
+fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>) {
+    let point = &system.point;
+    if let Some(percent) = system.used_percent.get().filter(|percent| *percent >= FULL_PERCENT) {
+        all.push(remark(point, wording::full(percent / 100.0)));
+    }
+    if system.compresses.get() == Some(true) {
+        all.push(remark(point, wording::compresses()));
+    }
+    let flash = facts.drives.iter().any(|drive| drive.identity.rotation_rpm.get() == Some(0));
+    if system.trimming.is_sent() == Some(false) && flash && facts.trim_blocked_by().is_none() {
+        let is_enabled = system.trimming.timer_enabled.get() == Some(true);
+        let reason = system.trimming.timer_coverage_reason.value().filter(|_| is_enabled);
+        all.push(remark(point, wording::no_trim_sent(reason.map(String::as_str))));
+    }
+}
+
+/// The lowest layer that blocks TRIM. Where it is a drive whose bridge announces none, that is said of it anyway.
+fn trim_remarks(layer: &Layer, all: &mut Vec<Remark>) {
+    if !layer.kind.is_bottom() {
+        all.push(remark(&layer.name, wording::layer_blocks_trim(layer.kind.words())));
+    } else if !is_unprovisioned(layer) {
+        all.push(remark(&layer.name, wording::drive_without_trim()));
+    }
+}
+
+/// Whether the kernel sends it no TRIM because nothing announces that it would take any.
+fn is_unprovisioned(layer: &Layer) -> bool {
+    layer.provisioning_mode.value().is_some_and(|mode| mode == "full" || mode == "disabled")
+}
+
+fn layer_remarks(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
+    let name = &layer.name;
+    if let Some(offset) = layer.alignment_offset_bytes.get().filter(|offset| *offset != 0) {
+        all.push(remark(name, wording::alignment_offset(offset)));
+    } else if layer.kind == LayerKind::Partition {
+        let below = facts.stack.iter().find(|below| layer.on.contains(&below.name));
+        let block = below.and_then(|below| below.physical_block_bytes.get()).unwrap_or(4096).max(4096);
+        if layer.misaligned_by(block).is_some_and(|bytes| bytes > 0) {
+            all.push(remark(name, wording::misaligned(block)));
+        }
+    }
+    if let Some(missing) = layer.members_missing.get().filter(|missing| *missing > 0) {
+        all.push(remark(name, wording::members_missing(missing)));
+    }
+    if let Some(task) = layer.busy_with.value().filter(|task| !matches!(task.as_str(), "idle" | "frozen")) {
+        all.push(remark(name, wording::array_busy(task)));
+    }
+    if is_unprovisioned(layer) {
+        all.push(remark(name, wording::bridge_hides_trim()));
+    }
+}
+
+fn link_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+    let (link, name) = (&drive.link, &drive.name);
+    let is_slower = |slow: u64, fast: u64| (slow as f64) < LINK_SHARE * fast as f64;
+    if let (Some(now), Some(possible)) = (link.ceiling_bytes_per_s.get(), link.possible_bytes_per_s.get())
+        && is_slower(now, possible)
+    {
+        all.push(remark(name, wording::slow_link(now, possible)));
+    }
+    if let [drive_link, above @ ..] = &link.hops[..] {
+        let known = above.iter().filter_map(|hop| Some((hop, hop.bytes_per_s_max.get()?)));
+        let slowest = known.min_by_key(|(_, most)| *most);
+        if let (Some(drive_most), Some((hop, most))) = (drive_link.bytes_per_s_max.get(), slowest)
+            && is_slower(most, drive_most)
+        {
+            all.push(remark(name, wording::slow_hop(drive_most, &hop.kind, &hop.name, most)));
+        }
+    }
+    if drive.kind == DriveKind::Usb {
+        let is_slow = |bits: u64| bits <= USB2_BITS_PER_S;
+        if let Some(hop) = link.hops.iter().find(|hop| hop.line_bits_per_s.get().is_some_and(is_slow)) {
+            all.push(remark(name, wording::usb2(&hop.kind, &hop.name)));
+        }
+        if link.driver.value().is_some_and(|driver| driver == "usb-storage") {
+            all.push(remark(name, wording::usb_storage()));
+        }
+    }
+}
+
+fn health_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+    let (health, name) = (&drive.health, &drive.name);
+    for warning in health.warnings.value().into_iter().flatten() {
+        all.push(remark(name, wording::warns(warning)));
+    }
+    if let (Some(now), Some(limit)) = (health.temperature_c.get(), health.temperature_warning_c.get())
+        && now >= limit
+    {
+        all.push(remark(name, wording::hot(now, limit)));
+    }
+    if health.throttling.get() == Some(true) {
+        all.push(remark(name, wording::throttling()));
+    }
+    if let Some(used) = health.used_percent.get().filter(|used| *used >= FULL_PERCENT) {
+        all.push(remark(name, wording::endurance_used(used / 100.0)));
+    }
+    if let Some(pending) = health.pending_sectors.get().filter(|pending| *pending > 0) {
+        all.push(remark(name, wording::pending_sectors(pending)));
+    }
+    if drive.host_memory.as_ref().and_then(|memory| memory.is_refused()) == Some(true) {
+        let wanted = drive.host_memory.as_ref().and_then(|memory| memory.wanted_bytes.get()).unwrap_or(0);
+        all.push(remark(name, wording::no_host_memory(wanted)));
+    }
+}
+
+fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+    let Counts {
+        crc_errors,
+        link_downshifts,
+        pcie_corrected_errors,
+        pcie_uncorrected_errors,
+        media_errors,
+        reallocated_sectors,
+        uncorrectable_sectors,
+        ..
+    } = &drive.counts;
+    let counts: [(_, Sentence<u64>); 7] = [
+        (crc_errors, wording::crc_errors),
+        (link_downshifts, wording::link_downshifts),
+        (pcie_corrected_errors, wording::corrected_link_errors),
+        (pcie_uncorrected_errors, wording::uncorrected_link_errors),
+        (media_errors, wording::media_errors),
+        (reallocated_sectors, wording::reallocated_sectors),
+        (uncorrectable_sectors, wording::uncorrectable_sectors),
+    ];
+    for (fact, words) in counts {
+        all.extend(fact.get().filter(|count| *count > 0).map(|count| remark(&drive.name, words(count))));
+    }
+    time_remarks(drive, all);
+    let log = &drive.counts;
+    for (fact, what) in [
+        (&log.log_timeouts, "timeout"),
+        (&log.log_resets, "reset"),
+        (&log.log_io_errors, "I/O error"),
+        (&log.log_link_errors, "link error"),
+    ] {
+        let count = fact.get().filter(|count| *count > 0);
+        all.extend(count.map(|count| remark(&drive.name, wording::in_kernel_log(count, what))));
+    }
+}
+
+/// A sentence about one number.
+type Sentence<T> = fn(T) -> String;
+
+/// Times that it was slowed down for, by itself or by the limits of a cloud.
+fn time_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+    let counts = &drive.counts;
+    let seconds: [(_, Sentence<Nanos>); 3] = [
+        (&counts.throttled_light_s, wording::throttled_light),
+        (&counts.throttled_heavy_s, wording::throttled_heavy),
+        (&counts.hot_s, wording::critically_hot),
+    ];
+    for (fact, words) in seconds {
+        let time = fact.get().filter(|seconds| *seconds > 0).map(Nanos::from_secs);
+        all.extend(time.map(|time| remark(&drive.name, words(time))));
+    }
+    for (fact, limit) in [
+        (&counts.volume_iops_exceeded_us, "the volume's IOPS limit"),
+        (&counts.volume_throughput_exceeded_us, "the volume's throughput limit"),
+        (&counts.instance_iops_exceeded_us, "the virtual machine's IOPS limit"),
+        (&counts.instance_throughput_exceeded_us, "the virtual machine's throughput limit"),
+    ] {
+        let time = fact.get().filter(|micros| *micros > 0).map(|micros| Nanos(micros.saturating_mul(1_000)));
+        all.extend(time.map(|time| remark(&drive.name, wording::held_back(time, limit))));
+    }
+}
+
+fn model_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+    let name = &drive.name;
+    if let Some(Some(warning)) = drive.database.warning.value() {
+        let warning = warning.split_whitespace().collect::<Vec<_>>().join(" ");
+        all.push(remark(name, wording::database_warning(&warning)));
+    }
+    if drive.database.shingled.get() == Some(true) {
+        all.push(remark(name, wording::shingled()));
+    }
+    if let Some(Some(by)) = drive.identity.virtual_by.value() {
+        all.push(remark(name, wording::virtual_disk(by)));
+    }
+    let [read, written] =
+        [&drive.others_read_bytes_per_s, &drive.others_write_bytes_per_s].map(|fact| fact.get().unwrap_or(0));
+    if read.saturating_add(written) >= OTHERS_BYTES_PER_S {
+        all.push(remark(name, wording::other_io(read, written)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::facts::{Fact, Hop};
+
+    use super::*;
+
+    fn words(drive: Drive) -> Vec<String> {
+        remarks(&Facts { drives: vec![drive], ..Facts::default() })
+            .into_iter()
+            .map(|remark| remark.words)
+            .collect()
+    }
+
+    fn fact<T>(value: T) -> Fact<T> {
+        Fact::new(value, "test")
+    }
+
+    #[test]
+    fn a_link_below_what_its_parts_could_carry_stands_out() {
+        let hop = |kind: &str, most| Hop { kind: kind.into(), bytes_per_s_max: fact(most), ..Hop::default() };
+        let mut drive = Drive::default();
+        drive.link.ceiling_bytes_per_s = fact(985_000_000);
+        drive.link.possible_bytes_per_s = fact(3_938_000_000);
+        assert!(words(drive.clone())[0].contains("985 MB/s"), "{:?}", words(drive));
+        let mut drive = Drive::default();
+        drive.link.hops = vec![hop("the drive", 7_877), hop("the port above", 1_969)];
+        assert!(words(drive.clone())[0].contains("the port above"), "{:?}", words(drive));
+        let mut drive = Drive::default();
+        drive.link.hops = vec![hop("the drive", 3_938), hop("the port above", 7_877)];
+        assert_eq!(words(drive), [""; 0], "a port may be better than its drive");
+    }
+
+    #[test]
+    fn nothing_stands_out_of_what_is_not_known_or_zero() {
+        let mut drive = Drive::default();
+        drive.counts.crc_errors = fact(0);
+        drive.health.temperature_c = fact(50.0);
+        drive.counts.media_errors = Fact::unknown("it takes root", "SMART");
+        assert_eq!(words(drive.clone()), [""; 0]);
+        drive.health.temperature_warning_c = fact(50.0);
+        drive.counts.crc_errors = fact(7);
+        assert_eq!(words(drive).len(), 2);
+    }
+
+    #[test]
+    fn a_drive_that_takes_no_trim_is_reported_once() {
+        let of = |kind, mode: Option<&str>| {
+            let provisioning_mode = mode.map_or(Fact::NotQueried, |mode| fact(mode.to_owned()));
+            let layer = Layer { kind, takes_trim: fact(false), provisioning_mode, ..Layer::default() };
+            let remarks = remarks(&Facts { stack: vec![layer], ..Facts::default() });
+            let [remark] = &remarks[..] else { panic!("{remarks:?}") };
+            remark.words.clone()
+        };
+        assert!(of(LayerKind::Crypt, None).contains("this encryption (dm-crypt) blocks TRIM"));
+        assert!(of(LayerKind::Disk, None).contains("does not accept TRIM"));
+        assert!(of(LayerKind::UsbDisk, Some("full")).contains("bridge or controller does not announce"));
+    }
+
+    #[test]
+    fn a_partition_is_held_against_the_blocks_below_it() {
+        let disk = Layer { name: "sda".into(), physical_block_bytes: fact(4096), ..Layer::default() };
+        let part = |start| Layer {
+            name: "sda1".into(),
+            kind: LayerKind::Partition,
+            on: vec!["sda".into()],
+            start_bytes: fact(start),
+            ..Layer::default()
+        };
+        let of = |start| remarks(&Facts { stack: vec![part(start), disk.clone()], ..Facts::default() }).len();
+        assert_eq!((of(63 * 512), of(1 << 20)), (1, 0));
+    }
+}

@@ -1,0 +1,392 @@
+//! Every sentence of facts.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::overview::OverviewTable;
+use likenew_core::quantity::{Number, Rate, Share, Size};
+use likenew_core::units::Nanos;
+use likenew_procedure_support::wording::{count, list};
+
+use super::remarks::Remark;
+
+/// What is known of the drives' health, for the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    /// At least one reports that it is failing.
+    Failing,
+    /// All report that they are not.
+    Sound,
+    /// At least one does not report it.
+    Unreported,
+}
+
+// Summary
+
+pub(super) fn summary(
+    health: &Answer,
+    state: Health,
+    remarks: usize,
+    unavailable: usize,
+    facts: usize,
+) -> String {
+    let (remarks, of) = (remarks as u64, count(facts as u64, "fact"));
+    let unavailable = match unavailable {
+        0 => String::new(),
+        unavailable => format!(" ({unavailable} of {of} unavailable)"),
+    };
+    match (state, remarks) {
+        (Health::Failing, _) => format!("{}.", health.answer),
+        (Health::Sound, 0) => format!("Nothing unusual, and no drive reports a failure{unavailable}."),
+        (Health::Unreported, 0) => {
+            format!("Nothing unusual, but drive health is {}{unavailable}.", health.answer)
+        }
+        (Health::Sound, _) => {
+            format!("{} worth a look; no drive reports a failure{unavailable}.", count(remarks, "thing"))
+        }
+        (Health::Unreported, _) => {
+            format!(
+                "{} worth a look; drive health is {}{unavailable}.",
+                count(remarks, "thing"),
+                health.answer
+            )
+        }
+    }
+}
+
+pub(super) fn nothing_collected(reason: Option<&str>) -> (String, Answer) {
+    let answer =
+        reason.map_or_else(|| "not collected yet".to_owned(), |reason| format!("unavailable ({reason})"));
+    (format!("Facts are {answer}."), Answer::unknown("remarks", "Facts", answer))
+}
+
+// Health
+
+pub(super) fn failing(drives: &[(String, Vec<String>)]) -> Answer {
+    let names: Vec<&str> = drives.iter().map(|(name, _)| &**name).collect();
+    let verb = if names.len() == 1 { "reports that it is" } else { "report that they are" };
+    let answer = Answer::problem(HEALTH, "Drive health", format!("{} {verb} failing", list(&names)));
+    let answer = drives.iter().fold(answer, |answer, (name, warnings)| {
+        answer.with_evidence(if warnings.is_empty() {
+            format!("{name} fails its own self-test.")
+        } else {
+            format!("{name}: {}.", list(warnings))
+        })
+    });
+    answer.action(Action::new("copy_data", "Copy what is on it to another drive now, then replace it"))
+}
+
+pub(super) fn sound() -> Answer {
+    Answer::good(HEALTH, "Drive health", "no drive reports a failure")
+}
+
+pub(super) fn no_drive() -> Answer {
+    Answer::unknown(HEALTH, "Drive health", "unknown (no physical drive was found below this target)")
+}
+
+/// `names` of the silent drives, or none of them where all are silent.
+pub(super) fn unreported(names: &[&str], reason: &str) -> Answer {
+    let answer = match names {
+        [] => format!("not reported ({reason})"),
+        names => format!("not reported by {} ({reason})", list(names)),
+    };
+    Answer::unknown(HEALTH, "Drive health", answer)
+}
+
+pub(super) fn ask_as_root(command: String, facts: usize) -> Action {
+    Action::new("ask_as_root", format!("Ask as root for {}", count(facts as u64, "more fact")))
+        .command(command)
+}
+
+// What stands out
+
+pub(super) fn unremarkable(unavailable: usize, facts: usize) -> Answer {
+    let answer = match unavailable {
+        0 => "nothing unusual".to_owned(),
+        unavailable => format!("nothing unusual ({unavailable} of {facts} facts unavailable)"),
+    };
+    Answer::good(REMARKS, "Facts", answer)
+}
+
+pub(super) fn remark_answer(remark: &Remark) -> Answer {
+    Answer::info(REMARKS, &remark.subject, &remark.words)
+}
+
+pub(super) fn some_unavailable(unavailable: usize, facts: usize) -> String {
+    format!("{unavailable} of {facts} facts are unavailable; the table says why, and what would help.")
+}
+
+// File system and layers
+
+pub(super) fn full(used: f64) -> String {
+    format!("{} full", Share(used))
+}
+
+pub(super) fn compresses() -> String {
+    "the file system compresses data, so the drive receives fewer bytes than programs write".into()
+}
+
+/// `reason` is why the timer does not cover it, or none where no timer is enabled.
+pub(super) fn no_trim_sent(reason: Option<&str>) -> String {
+    let reason = reason.unwrap_or("no fstrim timer is enabled");
+    format!("the drive receives no TRIM: mounted without discard, and {reason}")
+}
+
+pub(super) fn layer_blocks_trim(kind: &str) -> String {
+    format!("this {kind} blocks TRIM, so no drive below it receives any")
+}
+
+pub(super) fn drive_without_trim() -> String {
+    "does not accept TRIM".into()
+}
+
+pub(super) fn bridge_hides_trim() -> String {
+    "receives no TRIM, because its bridge or controller does not announce support for it".into()
+}
+
+pub(super) fn alignment_offset(bytes: i64) -> String {
+    format!("starts {} B off the drive's physical blocks (alignment_offset)", Number(bytes as f64))
+}
+
+pub(super) fn misaligned(block: u64) -> String {
+    format!("does not start at a multiple of {}", Size(block))
+}
+
+pub(super) fn members_missing(missing: u64) -> String {
+    format!("{} of the array missing", count(missing, "member"))
+}
+
+pub(super) fn array_busy(task: &str) -> String {
+    format!("the array is busy: {task}")
+}
+
+// Link
+
+pub(super) fn slow_link(now: u64, possible: u64) -> String {
+    format!(
+        "link carries {} now, of {} possible; a link that saves power may slow down while idle",
+        Rate(now as f64),
+        Rate(possible as f64)
+    )
+}
+
+pub(super) fn slow_hop(drive: u64, kind: &str, name: &str, hop: u64) -> String {
+    format!("supports {}, but {kind} ({name}) carries at most {}", Rate(drive as f64), Rate(hop as f64))
+}
+
+pub(super) fn usb2(kind: &str, name: &str) -> String {
+    format!("connected at USB 2 speed ({kind} {name})")
+}
+
+pub(super) fn usb_storage() -> String {
+    "its driver, usb-storage, sends one command at a time".into()
+}
+
+// Health, counters
+
+pub(super) fn warns(warning: &str) -> String {
+    format!("warns that {warning}")
+}
+
+pub(super) fn hot(now_c: f64, limit_c: f64) -> String {
+    format!("{now_c:.0} °C; its warning threshold is {limit_c:.0} °C")
+}
+
+pub(super) fn throttling() -> String {
+    "throttling now because of heat".into()
+}
+
+pub(super) fn endurance_used(used: f64) -> String {
+    format!("{} of its rated endurance used", Share(used))
+}
+
+pub(super) fn pending_sectors(sectors: u64) -> String {
+    format!("{} could not be read and will be remapped when rewritten", count(sectors, "sector"))
+}
+
+pub(super) fn no_host_memory(wanted: u64) -> String {
+    format!("asks for {} of host memory for its mapping table and has none", Size(wanted))
+}
+
+pub(super) fn crc_errors(errors: u64) -> String {
+    format!("{} on its cable, over its lifetime", count(errors, "CRC error"))
+}
+
+pub(super) fn link_downshifts(times: u64) -> String {
+    format!("{} of its link to a lower speed", count(times, "downshift"))
+}
+
+pub(super) fn corrected_link_errors(errors: u64) -> String {
+    format!("{} since boot", count(errors, "corrected link error"))
+}
+
+pub(super) fn uncorrected_link_errors(errors: u64) -> String {
+    format!("{} since boot", count(errors, "uncorrected link error"))
+}
+
+pub(super) fn media_errors(errors: u64) -> String {
+    format!("{}: data that it could not return", count(errors, "media error"))
+}
+
+pub(super) fn reallocated_sectors(sectors: u64) -> String {
+    format!("{} replaced by spare ones", count(sectors, "sector"))
+}
+
+pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
+    count(sectors, "unreadable sector")
+}
+
+pub(super) fn throttled_light(total: Nanos) -> String {
+    format!("throttled lightly for {total} over its lifetime")
+}
+
+pub(super) fn throttled_heavy(total: Nanos) -> String {
+    format!("throttled heavily for {total} over its lifetime")
+}
+
+pub(super) fn critically_hot(total: Nanos) -> String {
+    format!("critically hot for {total} over its lifetime")
+}
+
+/// `limit` such as `the volume's IOPS limit`.
+pub(super) fn held_back(total: Nanos, limit: &str) -> String {
+    format!("held back for {total} by {limit}")
+}
+
+/// `what` such as `timeout`.
+pub(super) fn in_kernel_log(times: u64, what: &str) -> String {
+    format!("{} in the kernel log", count(times, what))
+}
+
+// Model, others
+
+pub(super) fn database_warning(warning: &str) -> String {
+    format!("the smartmontools database warns: {}", warning.trim_end_matches('.'))
+}
+
+pub(super) fn shingled() -> String {
+    "a shingled (SMR) disk, according to the smartmontools database".into()
+}
+
+pub(super) fn virtual_disk(by: &str) -> String {
+    format!("a virtual disk ({by}); what lies behind it cannot be judged from here")
+}
+
+pub(super) fn other_io(read: u64, written: u64) -> String {
+    format!(
+        "other programs were reading {} and writing {} during this look",
+        Rate(read as f64),
+        Rate(written as f64)
+    )
+}
+
+// Overview
+
+/// What the first screen says of a drive; parts that are not known are left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DriveLine {
+    pub(super) name: String,
+    pub(super) model: Option<String>,
+    pub(super) capacity: Option<u64>,
+    pub(super) bus: Option<String>,
+    pub(super) link: Option<u64>,
+    pub(super) failing: Option<bool>,
+    pub(super) used: Option<f64>,
+    pub(super) temperature_c: Option<f64>,
+}
+
+pub(super) fn drive_table(drives: &[DriveLine]) -> OverviewTable {
+    let mut table = OverviewTable::new(["drive", "model", "capacity", "link", "health", "endurance"]);
+    for drive in drives {
+        let text = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
+        table.push([
+            drive.name.clone(),
+            text(drive.model.clone()),
+            text(drive.capacity.map(|bytes| Size(bytes).to_string())),
+            link(drive),
+            health(drive),
+            text(drive.used.map(|used| format!("{} used", Share(used)))),
+        ]);
+    }
+    table
+}
+
+fn link(drive: &DriveLine) -> String {
+    match (&drive.bus, drive.link.map(|link| Rate(link as f64))) {
+        (Some(bus), Some(rate)) => format!("{bus}, {rate}"),
+        (Some(bus), None) => bus.clone(),
+        (None, Some(rate)) => rate.to_string(),
+        (None, None) => "unknown".into(),
+    }
+}
+
+fn health(drive: &DriveLine) -> String {
+    let state = match drive.failing {
+        Some(true) => "FAILING",
+        Some(false) => "OK",
+        None => "unknown",
+    };
+    match drive.temperature_c {
+        Some(degrees) => format!("{state}, {degrees:.0} °C"),
+        None => state.into(),
+    }
+}
+
+pub(super) const HEALTH: &str = "health";
+pub(super) const REMARKS: &str = "remarks";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_says_health_and_what_stands_out() {
+        let sound = sound();
+        assert_eq!(
+            summary(&sound, Health::Sound, 0, 7, 82),
+            "Nothing unusual, and no drive reports a failure (7 of 82 facts unavailable)."
+        );
+        assert_eq!(
+            summary(&sound, Health::Sound, 2, 0, 82),
+            "2 things worth a look; no drive reports a failure."
+        );
+        let unreported = unreported(&["sda"], "it takes root");
+        assert_eq!(
+            summary(&unreported, Health::Unreported, 0, 0, 9),
+            "Nothing unusual, but drive health is not reported by sda (it takes root)."
+        );
+        let failing = failing(&[("sda".into(), vec!["it is read-only".into()])]);
+        assert_eq!(summary(&failing, Health::Failing, 3, 0, 9), "sda reports that it is failing.");
+        assert_eq!(failing.evidence, ["sda: it is read-only."]);
+    }
+
+    #[test]
+    fn remarks_read_after_their_subject() {
+        let remark = Remark { subject: "sda".into(), words: slow_link(985_000_000, 3_938_000_000) };
+        let answer = remark_answer(&remark);
+        assert_eq!(
+            format!("{}: {}", answer.question, answer.answer),
+            "sda: link carries 985 MB/s now, of 3,940 MB/s possible; a link that saves power may slow down while idle"
+        );
+        assert_eq!(crc_errors(1), "1 CRC error on its cable, over its lifetime");
+        assert_eq!(full(0.93), "93% full");
+    }
+
+    #[test]
+    fn a_drive_is_one_line() {
+        let drive = DriveLine {
+            name: "nvme0n1".into(),
+            model: Some("X".into()),
+            capacity: Some(1 << 40),
+            bus: Some("PCIe".into()),
+            link: Some(3_938_000_000),
+            failing: Some(false),
+            used: Some(0.03),
+            temperature_c: Some(41.0),
+        };
+        let table = drive_table(&[drive, DriveLine { name: "sda".into(), ..DriveLine::default() }]);
+        assert_eq!(
+            table.rows[0].cells,
+            ["nvme0n1", "X", "1 TiB", "PCIe, 3,940 MB/s", "OK, 41 °C", "3% used"]
+        );
+        assert_eq!(table.rows[1].cells, ["sda", "unknown", "unknown", "unknown", "unknown", "unknown"]);
+    }
+}

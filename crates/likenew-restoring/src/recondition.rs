@@ -1,0 +1,446 @@
+//! Restores a drive by the gentlest step that works, and proves it: the same check before and after.
+
+mod comparison;
+mod discard;
+mod discard_unused;
+mod format;
+mod outcome;
+mod overwrite;
+mod recondition_options;
+mod recondition_step;
+mod refresh;
+mod stages;
+mod tables;
+mod trim_free;
+mod wording;
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::feasibility::ActionKind;
+use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
+use likenew_core::overview::Overview;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_diagnosis::{Diagnosis, FoundCause, Kind, Overall, Possibility, causes_fixed_by, step_kind};
+
+use crate::check::{Check, CheckOptions};
+use comparison::{Change, Effect, Measure, changes};
+use likenew_procedure_support::series::{speed, speed_over_bytes};
+use outcome::StepOutcome;
+use recondition_step::StepContext;
+use stages::{Stage, empty_evidence, has_run, refusal, stages};
+use wording::StepLine;
+
+pub use recondition_options::{Erase, ReconditionOptions};
+pub use recondition_step::StepName;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "recondition",
+    question: "What restores it, gentlest first, and does that help?",
+    writes: "writes what a check writes, twice; then, only if the diagnosis calls for it, rewrites old data or overwrites free space; erases only if you name such a step",
+    manual: include_str!("recondition.md"),
+};
+
+/// A change counts from this ratio on: on a real drive, on a simulated one, and on a virtual disk, whose speed varies from run
+/// to run by tens of percent.
+const NOTICEABLE: f64 = 1.1;
+const NOTICEABLE_SIMULATED: f64 = 1.05;
+const NOTICEABLE_VIRTUAL: f64 = 1.6;
+
+/// The procedure.
+pub struct Recondition {
+    options: ReconditionOptions,
+    check: Check,
+}
+
+impl Recondition {
+    /// From a plan's options.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        ReconditionOptions::from_table(table).and_then(Self::new)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: ReconditionOptions) -> Result<Self, String> {
+        options.check()?;
+        let check = Check::new(CheckOptions { free: options.free, ..options.check.clone() })?;
+        Ok(Self { options, check })
+    }
+
+    fn context<'a>(&'a self, evidence: &'a Evidence, last_check: Option<&Evidence>) -> StepContext<'a> {
+        let facts = evidence.observations.iter().rev().find_map(|observation| match &observation.result {
+            ProbeResult::Facts(facts) => Some(&**facts),
+            _ => None,
+        });
+        let feasibility =
+            evidence.observations.iter().rev().find_map(|observation| match &observation.result {
+                ProbeResult::Feasibility(feasibility) => Some(feasibility),
+                _ => None,
+            });
+        let fresh_bytes_per_s = last_check.and_then(|check| self.check.fresh_data(check));
+        let fresh_small_ns = last_check.and_then(|check| self.check.fresh_small_ns(check));
+        StepContext {
+            options: &self.options,
+            evidence,
+            facts,
+            feasibility,
+            fresh_bytes_per_s,
+            fresh_small_ns,
+        }
+    }
+
+    /// The step that comes next after a check, if any: the one that was named, or the first that can help against what was
+    /// found.
+    fn choose(&self, context: &StepContext<'_>, stages: &[Stage], check: &Evidence) -> Option<StepName> {
+        let is_tried = |name: StepName| {
+            stages.iter().any(|stage| matches!(stage, Stage::ReconditionStep(of, _) if *of == name))
+        };
+        if let Some(asked) = self.options.step {
+            let is_possible = context.obstacle(asked).is_none();
+            return (is_possible && !is_tried(asked)).then_some(asked);
+        }
+        let is_dry_run = check.segments.iter().any(likenew_core::segment::Segment::is_dry_run);
+        self.check.with_diagnosis(check, |_, diagnosis| {
+            StepName::ALL.into_iter().find(|name| {
+                let step = name.implementation();
+                let can =
+                    !name.destroys() && context.obstacle(*name).is_none() && step.caveat(context).is_none();
+                // What will be found is not known before, so a dry run takes every step that may be taken.
+                can && !is_tried(*name)
+                    && (is_dry_run
+                        || !causes_needing(*name, diagnosis).is_empty()
+                        || is_worth_trying(*name, diagnosis))
+            })
+        })
+    }
+}
+
+/// Causes that were found, do harm, and are helped by a step.
+fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
+    let fixable = causes_fixed_by(name.action());
+    let found = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
+    found.filter(|found| fixable.contains(&found.descriptor.name)).collect()
+}
+
+/// TRIM costs nothing, so it is also sent where it only may help.
+fn is_worth_trying(name: StepName, diagnosis: &Diagnosis) -> bool {
+    let fixable = causes_fixed_by(name.action());
+    let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
+    let latent = diagnosis.latent.iter().map(|found| found.descriptor.name);
+    name == StepName::Trim
+        && rivals.map(|(descriptor, _)| descriptor.name).chain(latent).any(|cause| fixable.contains(&cause))
+}
+
+impl Procedure for Recondition {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    /// Files of the length that a check writes, as many as there is room for.
+    fn layout(&self) -> Layout {
+        let (files, file_bytes) = self.options.files();
+        Layout { files, file_bytes }
+    }
+
+    fn only_probes(&self) -> bool {
+        self.options.dry_run
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        // Runs of earlier versions have not asked.
+        if evidence.is_empty() {
+            return Ok(Step::Probe(Probe::Feasibility));
+        }
+        if self.options.dry_run {
+            let is_looked_at =
+                evidence.observations.iter().any(|observation| observation.probe == Probe::Facts);
+            return Ok(if is_looked_at { Step::Done } else { Step::Probe(Probe::Facts) });
+        }
+        let stages = stages(evidence);
+        let last_check = stages.iter().rev().find_map(|stage| match stage {
+            Stage::Check(check) => Some(check),
+            Stage::ReconditionStep(..) => None,
+        });
+        let context = self.context(evidence, last_check);
+        let after = match stages.last() {
+            None => return self.check.next(&empty_evidence(evidence)),
+            Some(Stage::Check(check)) => match self.check.next(check)? {
+                Step::Done => check,
+                step => return Ok(step),
+            },
+            Some(Stage::ReconditionStep(name, done)) => {
+                if let Some(step) = name.implementation().next(&context, done) {
+                    return Ok(with_seed(step, evidence));
+                }
+                if has_run(done) {
+                    return self.check.next(&empty_evidence(evidence));
+                }
+                last_check.expect("a step is chosen by a check")
+            }
+        };
+        let step = self
+            .choose(&context, &stages, after)
+            .and_then(|name| name.implementation().next(&context, &empty_evidence(evidence)));
+        Ok(step.map_or(Step::Done, |step| with_seed(step, evidence)))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        let stages = stages(evidence);
+        let finished_steps = self.finished_steps(evidence, &stages);
+        let checks: Vec<&Evidence> = checks(&stages).collect();
+        let attempts: Vec<(StepName, Option<&str>)> = steps(&stages)
+            .map(|(name, done)| match has_run(done) {
+                true => (name, None),
+                false => (name, Some(refusal(done).unwrap_or(wording::NOTHING_TO_DO))),
+            })
+            .collect();
+        let context = self.context(evidence, checks.last().copied());
+        let step_plan = self.step_plan(&context, &checks, &attempts);
+        let passes = steps(&stages).flat_map(|(name, done)| tables::pass_rows(name, done)).collect();
+
+        let mut findings = Findings::default();
+        if self.options.dry_run {
+            put_plan(&context, &mut findings);
+        } else {
+            self.put_answers(&context, &stages, &finished_steps, &attempts, &mut findings);
+        }
+        tables::put(
+            &mut findings,
+            [
+                ("before_and_after", tables::change_rows(&finished_steps)),
+                ("steps", tables::step_rows(&finished_steps)),
+                ("passes", passes),
+                ("step_plan", step_plan),
+            ],
+        );
+        draw(&stages, &mut findings);
+        findings
+    }
+}
+
+impl Recondition {
+    /// What came of it all, then each step, then the checks before and after.
+    fn put_answers(
+        &self,
+        context: &StepContext<'_>,
+        stages: &[Stage],
+        finished_steps: &[StepOutcome<'_>],
+        attempts: &[(StepName, Option<&str>)],
+        findings: &mut Findings,
+    ) {
+        let checks: Vec<&Evidence> = checks(stages).collect();
+        let (summary, result) = match (outcome::result(finished_steps), checks.last()) {
+            (Some(result), _) => result,
+            (None, Some(last)) => self.nothing_done(context, last, attempts),
+            (None, None) => wording::not_begun(),
+        };
+        findings.summary = summary;
+        findings.answers.push(result);
+        findings.answers.extend(finished_steps.iter().map(StepOutcome::answer));
+        let idle = steps(stages).filter(|(_, done)| !has_run(done));
+        findings.answers.extend(idle.map(|(name, done)| outcome::idle_answer(name, done, refusal(done))));
+        if let [first, ..] = checks.as_slice() {
+            findings.answers.push(wording::before(&self.check.judge(first).summary));
+        }
+        if let [_, .., last] = checks.as_slice() {
+            let Findings { summary, answers, .. } = self.check.judge(last);
+            findings.answers.extend(answers.into_iter().next().map(|answer| wording::now(&summary, answer)));
+        }
+        let is_tried = |name: StepName| attempts.iter().any(|(tried, _)| *tried == name);
+        let mut lines: Vec<StepLine> = finished_steps.iter().map(StepOutcome::line).collect();
+        lines.extend(attempts.iter().filter_map(|(name, refused)| {
+            refused.map(|reason| StepLine { step: *name, result: reason.to_owned(), cost: None })
+        }));
+        if let Some(last) = checks.last() {
+            self.check.with_diagnosis(last, |_, diagnosis| {
+                let is_helpful = |name: &StepName| !causes_needing(*name, diagnosis).is_empty();
+                let others = StepName::ALL.into_iter().filter(|name| !is_tried(*name) && is_helpful(name));
+                lines.extend(others.map(|step| {
+                    let result = tables::not_run_reason(context, step, &|_| true);
+                    StepLine { step, result, cost: None }
+                }));
+            });
+        }
+        findings.overview = Overview {
+            answers: checks.get(1).map(|_| "now".to_owned()).into_iter().collect(),
+            table: (!lines.is_empty()).then(|| wording::step_table(lines)),
+            series: steps(stages)
+                .any(|(_, done)| overwrite::passes(done).count() > 1)
+                .then(|| "passes".into()),
+            ..Overview::default()
+        };
+    }
+
+    /// All steps, with why those were not run that were not.
+    fn step_plan(
+        &self,
+        context: &StepContext<'_>,
+        checks: &[&Evidence],
+        attempts: &[(StepName, Option<&str>)],
+    ) -> Vec<Row> {
+        match checks.last() {
+            Some(last) if !self.options.dry_run => self.check.with_diagnosis(last, |_, diagnosis| {
+                let is_helpful = |name| !causes_needing(name, diagnosis).is_empty();
+                tables::step_plan_rows(context, attempts, &is_helpful)
+            }),
+            _ => tables::step_plan_rows(context, attempts, &|_| true),
+        }
+    }
+
+    /// Every step that has changed something, with the checks before and after it.
+    fn finished_steps<'a>(&self, evidence: &Evidence, stages: &'a [Stage]) -> Vec<StepOutcome<'a>> {
+        let mut before: Option<&Evidence> = None;
+        let mut all = Vec::new();
+        for (index, stage) in stages.iter().enumerate() {
+            match stage {
+                Stage::Check(check) => before = Some(check),
+                Stage::ReconditionStep(name, done) if has_run(done) => {
+                    let after = checks(&stages[index + 1..]).next();
+                    let changes =
+                        before.zip(after).map(|(before, after)| changes(&self.check, before, after));
+                    all.push(self.judge_step(evidence, *name, done, before, changes.unwrap_or_default()));
+                }
+                Stage::ReconditionStep(..) => {}
+            }
+        }
+        all
+    }
+
+    fn judge_step<'a>(
+        &self,
+        evidence: &Evidence,
+        name: StepName,
+        done: &'a Evidence,
+        before: Option<&Evidence>,
+        changes: Vec<Change>,
+    ) -> StepOutcome<'a> {
+        let wanted = before.map_or_else(Vec::new, |before| {
+            self.check.with_diagnosis(before, |_, diagnosis| {
+                Measure::metrics_showing(&causes_needing(name, diagnosis))
+            })
+        });
+        let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
+        let showing: Vec<&Change> = changes.iter().filter(is_wanted).collect();
+        let context = self.context(evidence, before);
+        let caveat = context.virtual_by().map(|by| wording::virtual_disk(by, NOTICEABLE_VIRTUAL));
+        let noticeable = match caveat {
+            Some(_) => NOTICEABLE_VIRTUAL,
+            None if context.is_simulated() => NOTICEABLE_SIMULATED,
+            None => NOTICEABLE,
+        };
+        let effect = Effect::classify(&showing, noticeable, !wanted.is_empty());
+        let metrics_showing = showing.into_iter().copied().collect();
+        let warnings = context.feasibility.iter().flat_map(|feasibility| feasibility.warnings(name.action()));
+        let warnings = warnings.map(|objection| objection.reason.clone()).collect();
+        StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat }
+    }
+
+    /// Why nothing was changed, where nothing was.
+    fn nothing_done(
+        &self,
+        context: &StepContext<'_>,
+        check: &Evidence,
+        attempts: &[(StepName, Option<&str>)],
+    ) -> (String, Answer) {
+        if let Some(asked) = self.options.step.filter(|_| attempts.is_empty()) {
+            let reason = context.obstacle(asked).unwrap_or_else(wording::run_was_stopped);
+            return wording::nothing_done(&reason);
+        }
+        self.check.with_diagnosis(check, |_, diagnosis| {
+            let harmful = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
+            let actions: Vec<Action> = harmful
+                .flat_map(|found| &found.actions)
+                .filter(|action| can_be_run(context, action))
+                .cloned()
+                .collect();
+            if actions.iter().any(|action| step_kind(action).is_some_and(ActionKind::destroys)) {
+                return wording::only_lossy(actions);
+            }
+            if !actions.is_empty() {
+                return wording::only_by_hand(actions);
+            }
+            let blocked = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
+            let blocked: Vec<(&str, &str)> =
+                blocked.flat_map(|found| &found.blocked).map(|step| (step.why, &*step.reason)).collect();
+            if !blocked.is_empty() {
+                return wording::not_now(&blocked);
+            }
+            match diagnosis.overall {
+                Overall::AsNew | Overall::ByDesign => wording::as_new(),
+                Overall::Sound => wording::looks_sound(),
+                Overall::Undecided => wording::cause_unknown(),
+                Overall::Slow | Overall::NotTheDrive => wording::no_remedy(),
+            }
+        })
+    }
+}
+
+/// A step that was tried here and is not possible helps nobody.
+fn can_be_run(context: &StepContext<'_>, action: &Action) -> bool {
+    step_kind(action).is_none_or(|kind| !matches!(context.site().possibility(kind), Possibility::No(_)))
+}
+
+/// The steps that were tried.
+fn steps(stages: &[Stage]) -> impl Iterator<Item = (StepName, &Evidence)> {
+    stages.iter().filter_map(|stage| match stage {
+        Stage::ReconditionStep(name, done) => Some((*name, done)),
+        Stage::Check(_) => None,
+    })
+}
+
+/// The checks between them.
+fn checks(stages: &[Stage]) -> impl Iterator<Item = &Evidence> {
+    stages.iter().filter_map(|stage| match stage {
+        Stage::Check(check) => Some(check),
+        Stage::ReconditionStep(..) => None,
+    })
+}
+
+/// A workload of a step takes its seed from all that was run.
+fn with_seed(step: Step, evidence: &Evidence) -> Step {
+    match step {
+        Step::Run(mut workload) => {
+            workload.seed = evidence.plan.seed_of(evidence.segments.len());
+            Step::Run(workload)
+        }
+        other => other,
+    }
+}
+
+/// What could be done here, and what the drive could do by itself.
+fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
+    let possible: Vec<StepName> =
+        StepName::ALL.into_iter().filter(|name| context.obstacle(*name).is_none()).collect();
+    let (summary, plan) = wording::plan(&possible);
+    let manual_steps = context.feasibility.iter().flat_map(|feasibility| &feasibility.manual_steps);
+    findings.summary = summary;
+    findings.answers.push(plan);
+    findings.answers.extend(manual_steps.map(wording::manual_step));
+    let line = |name: StepName| {
+        let reason = tables::not_run_reason(context, name, &|_| true);
+        let bytes = name.implementation().bytes(context).filter(|_| possible.contains(&name));
+        (name, reason, bytes)
+    };
+    let table = wording::plan_table(StepName::ALL.into_iter().map(line).collect());
+    findings.overview = Overview { table: Some(table), ..Overview::default() };
+}
+
+/// The passes as a series.
+fn draw(stages: &[Stage], findings: &mut Findings) {
+    let lines: Vec<Line> = steps(stages)
+        .flat_map(|(_, done)| overwrite::passes(done))
+        .enumerate()
+        .map(|(index, pass)| Line::new(wording::pass_name(index + 1), speed_over_bytes(pass)))
+        .filter(|line| !line.points.is_empty())
+        .collect();
+    if !lines.is_empty() {
+        let x = Axis::new(wording::PASSES_AXIS, "bytes");
+        let series = Series::new(wording::PASSES_TITLE, Shape::Line, x, speed()).lines(lines);
+        findings.series.insert("passes".to_owned(), series);
+    }
+}

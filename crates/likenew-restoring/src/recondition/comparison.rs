@@ -1,0 +1,230 @@
+//! The same check before and after a step: by how much each metric has changed, and whether that is more than measuring
+//! twice would give.
+
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::Rate;
+use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
+
+use crate::check::Check;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// A metric of the check.
+    Metric(Metric),
+    /// Data that was there before, read sequentially.
+    OldData,
+}
+
+impl Measure {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Metric(metric) => metric.words(),
+            Self::OldData => "sequential read of old data",
+        }
+    }
+
+    /// As the subject of a sentence.
+    pub(super) fn plural(self) -> &'static str {
+        match self {
+            Self::Metric(metric) => metric.plural(),
+            Self::OldData => "sequential reads of old data",
+        }
+    }
+
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::Metric(metric) => metric.unit(),
+            Self::OldData => "bytes/s",
+        }
+    }
+
+    pub(super) fn format_value(self, value: f64) -> String {
+        match self {
+            Self::Metric(metric) => metric.format_value(value),
+            Self::OldData => Rate(value).to_string(),
+        }
+    }
+
+    /// What a symptom is seen in.
+    fn for_symptom(symptom: Symptom) -> Option<Self> {
+        Some(match symptom {
+            Symptom::Below(metric) => Self::Metric(metric),
+            Symptom::WriteCliff | Symptom::Stalls => Self::Metric(Metric::SustainedWrite),
+            Symptom::NewDataFaster | Symptom::SlowRegions => Self::OldData,
+            _ => return None,
+        })
+    }
+
+    /// What shows whether causes are gone.
+    pub(super) fn metrics_showing(causes: &[&FoundCause]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for symptom in causes.iter().flat_map(|found| &found.explains) {
+            all.extend(Self::for_symptom(*symptom).filter(|measure| !all.contains(measure)));
+        }
+        all
+    }
+}
+
+/// One of them, before and after.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) measure: Measure,
+    pub(super) before: Measured,
+    pub(super) after: Measured,
+    /// What it should be, where that is known.
+    pub(super) reference: Option<Goal>,
+}
+
+/// What a metric should be, in its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Goal {
+    pub(super) value: f64,
+    /// The share of it that is still as it should be.
+    pub(super) least: f64,
+    /// What "97% of" is followed by.
+    pub(super) words: &'static str,
+}
+
+impl Change {
+    pub(super) fn ratio(&self) -> Measured {
+        self.after.divide_by(self.before)
+    }
+
+    /// Whether it surely became faster: all of its range lies above "no change".
+    pub(super) fn is_certain(&self) -> bool {
+        self.ratio().low > 1.0
+    }
+
+    /// Whether it is as it should be again, where that is known.
+    pub(super) fn is_restored(&self) -> Option<bool> {
+        self.reference.map(|goal| self.after.value >= goal.value * goal.least)
+    }
+}
+
+/// Whether a step helped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Yes,
+    No,
+    Undecided,
+}
+
+/// With this probability something is so.
+const SURE: f64 = 0.95;
+
+impl Effect {
+    /// As a word of a table.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// By what should show it: something has to be faster by more than `noticeable`. Where nobody knows what should show it, one figure of many is
+    /// faster by chance, so that nothing may be slower at all.
+    pub(super) fn classify(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
+        let faster = |change: &&Change| change.ratio().chance_above(noticeable);
+        let is_faster = changes.iter().any(|change| faster(change) >= SURE);
+        let slower = if is_known { 1.0 / noticeable } else { 1.0 };
+        let is_slower = changes.iter().any(|change| change.ratio().chance_above(slower) <= 1.0 - SURE);
+        if is_faster && !is_slower {
+            Self::Yes
+        } else if !is_faster && changes.iter().all(|change| faster(change) <= 0.5) {
+            Self::No
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
+/// The change that is told: of those that surely became faster the one with the largest lower end, so that no credit is quoted with a range
+/// that holds "no change"; where none did, the largest.
+pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<&'a Change> {
+    let by = |change: &Change| match change.ratio() {
+        ratio if change.is_certain() => (true, ratio.low),
+        ratio => (false, ratio.value),
+    };
+    changes.into_iter().max_by(|one, other| {
+        let (one, other) = (by(one), by(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    })
+}
+
+/// Everything that both checks have measured.
+pub(super) fn changes(check: &Check, before: &Evidence, after: &Evidence) -> Vec<Change> {
+    let of = |evidence: &Evidence| check.with_diagnosis(evidence, |case, _| measures(check, evidence, case));
+    let (before, after) = (of(before), of(after));
+    let pairs = after.into_iter().filter_map(|(measure, after, reference)| {
+        let (_, before, _) = before.iter().find(|(of, ..)| *of == measure)?;
+        Some(Change { measure, before: *before, after, reference })
+    });
+    pairs.collect()
+}
+
+type MetricBeforeAfter = (Measure, Measured, Option<Goal>);
+
+fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<MetricBeforeAfter> {
+    let metrics = case.measurements.metrics.iter().map(|(metric, measurement)| {
+        let reference = case.shortfall(*metric).map(|(_, of)| Goal {
+            value: of.value,
+            least: of.origin.share_least(),
+            words: of.origin.words(),
+        });
+        (Measure::Metric(*metric), *measurement, reference)
+    });
+    let old = check.old_data(evidence).map(|measurement| {
+        let fresh = case.measurements.new_over_old_data.map(|ratio| measurement.value * ratio.value);
+        let goal = |value| Goal { value, least: FRESH_LEAST, words: "fresh data" };
+        (Measure::OldData, measurement, fresh.map(goal))
+    });
+    metrics.chain(old).collect()
+}
+
+/// Old data is as it should be from this share of what fresh data does: it is no symptom below 1.5 times.
+const FRESH_LEAST: f64 = 1.0 / 1.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(before: f64, after: f64, share: f64) -> Change {
+        Change {
+            measure: Measure::OldData,
+            before: Measured::with_interval(before, share),
+            after: Measured::with_interval(after, share),
+            reference: Some(Goal { value: 80.0, least: 0.7, words: "new" }),
+        }
+    }
+
+    #[test]
+    fn a_step_helped_if_something_is_faster_and_nothing_slower() {
+        let (faster, same, slower) =
+            (change(30.0, 75.0, 0.05), change(30.0, 30.2, 0.05), change(30.0, 20.0, 0.05));
+        assert_eq!(Effect::classify(&[&faster, &same], 1.1, true), Effect::Yes);
+        assert_eq!(Effect::classify(&[&same], 1.1, true), Effect::No);
+        assert_eq!(Effect::classify(&[&faster, &slower], 1.1, true), Effect::Undecided);
+        assert_eq!(Effect::classify(&[&slower], 1.1, true), Effect::No);
+        let little = change(30.0, 28.0, 0.02);
+        assert_eq!(Effect::classify(&[&faster, &little], 1.6, true), Effect::Yes);
+        assert_eq!(Effect::classify(&[&faster, &little], 1.6, false), Effect::Undecided);
+        let wide = change(30.0, 40.0, 0.3);
+        assert_eq!(Effect::classify(&[&wide], 1.1, true), Effect::Undecided, "{:?}", wide.ratio());
+        assert_eq!((faster.is_restored(), same.is_restored()), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn what_shows_a_cause_is_counted_once() {
+        let symptoms = [
+            Symptom::Below(Metric::SequentialWrite),
+            Symptom::Stalls,
+            Symptom::WriteCliff,
+            Symptom::BackgroundIo,
+        ];
+        let all: Vec<_> = symptoms.into_iter().filter_map(Measure::for_symptom).collect();
+        let on = Measure::Metric(Metric::SustainedWrite);
+        assert_eq!(all, [Measure::Metric(Metric::SequentialWrite), on, on]);
+    }
+}

@@ -1,0 +1,29 @@
+//! TRIM for what no partition of the disk below a folder covers: it becomes spare for everything that is written.
+
+use likenew_core::fix::Fix;
+use likenew_core::probe::Probe;
+use likenew_core::procedure::{Evidence, Step};
+
+use super::recondition_step::{ReconditionStep, StepContext, StepName, probe_count, rest, was_fixed};
+use super::wording;
+
+pub(super) struct DiscardUnused;
+
+impl ReconditionStep for DiscardUnused {
+    /// Only its owner knows that it holds nothing.
+    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
+        let unused = context.feasibility.and_then(|feasibility| feasibility.unused_bytes.get());
+        Some(wording::owner_must_agree(unused))
+    }
+
+    fn bytes(&self, _context: &StepContext<'_>) -> Option<u64> {
+        Some(0)
+    }
+
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        if probe_count(done) == 0 {
+            return Some(Step::Probe(Probe::Fix(Fix::DiscardUnused)));
+        }
+        rest(context, done, StepName::DiscardUnused).filter(|_| was_fixed(done))
+    }
+}

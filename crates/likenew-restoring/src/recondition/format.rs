@@ -1,0 +1,25 @@
+//! The drive formats itself, by a command that only NVMe has.
+
+use likenew_core::fix::Fix;
+use likenew_core::probe::Probe;
+use likenew_core::procedure::{Evidence, Step};
+
+use super::recondition_options::Erase;
+use super::recondition_step::{ReconditionStep, StepContext, StepName, probe_count, rest, was_fixed};
+
+pub(super) struct Format;
+
+impl ReconditionStep for Format {
+    fn bytes(&self, _context: &StepContext<'_>) -> Option<u64> {
+        Some(0)
+    }
+
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        if probe_count(done) == 0 {
+            return Some(Step::Probe(Probe::Fix(Fix::Format {
+                crypto: context.options.erase == Erase::Key,
+            })));
+        }
+        rest(context, done, StepName::Format).filter(|_| was_fixed(done))
+    }
+}

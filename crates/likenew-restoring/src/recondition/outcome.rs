@@ -1,0 +1,234 @@
+//! What each step did and changed, and what all of them came to.
+
+use likenew_core::answer::{Answer, Loss};
+use likenew_core::fix::FixReport;
+use likenew_core::probe::ProbeResult;
+use likenew_core::procedure::Evidence;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+
+use super::comparison::{Change, Effect, largest};
+use super::overwrite::{is_steady, passes};
+use super::recondition_step::StepName;
+use super::wording::{self, Restoration, StepLine};
+
+/// A step that was run, and the checks around it.
+pub(super) struct StepOutcome<'a> {
+    pub(super) name: StepName,
+    pub(super) evidence: &'a Evidence,
+    /// Everything that was measured before and after.
+    pub(super) changes: Vec<Change>,
+    /// Those of them that should show it.
+    pub(super) metrics_showing: Vec<Change>,
+    pub(super) effect: Effect,
+    /// What is known of the drive and speaks against the step, without forbidding it.
+    pub(super) warnings: Vec<String>,
+    /// Why what was measured is not certain, beyond its intervals.
+    pub(super) caveat: Option<String>,
+}
+
+impl StepOutcome<'_> {
+    /// Whether it helped, and by how much.
+    pub(super) fn answer(&self) -> Answer {
+        let Some(most) = largest(&self.metrics_showing) else { return wording::step_not_measured(self.name) };
+        let slower = most_slowed(&self.metrics_showing);
+        let mut answer = wording::step_measured(self.name, self.effect, most, slower);
+        for sentence in self.metrics_showing.iter().filter_map(wording::goal_reached) {
+            answer = answer.with_evidence(sentence);
+        }
+        for sentence in self.actions_done() {
+            answer = answer.with_evidence(sentence);
+        }
+        let skips = wording::skips(fix_reports(self.evidence));
+        let warnings = self.warnings.iter().map(|reason| wording::warning(reason));
+        skips.into_iter().chain(warnings).chain(self.caveat.clone()).fold(answer, Answer::caveat)
+    }
+
+    fn actions_done(&self) -> Vec<String> {
+        let mut all = results(self.name, &fix_reports(self.evidence).collect::<Vec<_>>());
+        let speeds = self.pass_speeds();
+        if !speeds.is_empty() {
+            all.push(wording::passes_written(&speeds, is_steady(&speeds)));
+        }
+        all
+    }
+
+    fn pass_speeds(&self) -> Vec<f64> {
+        passes(self.evidence).filter_map(Segment::bytes_per_s).collect()
+    }
+
+    /// Its row on the first screen.
+    pub(super) fn line(&self) -> StepLine {
+        let by_passes = wording::after_passes(
+            self.name,
+            passes(self.evidence).count(),
+            self.pass_speeds().last().copied(),
+        );
+        let result = by_passes.unwrap_or_else(|| self.answer().answer);
+        let passes_written = passes(self.evidence).map(|pass| pass.total().bytes);
+        let written =
+            fix_reports(self.evidence).map(|report| report.bytes_written).chain(passes_written).sum();
+        let segments = self.evidence.segments.iter().map(|segment| segment.elapsed().0);
+        let elapsed = fix_reports(self.evidence).map(|report| report.elapsed.0).chain(segments).sum();
+        StepLine { step: self.name, result, cost: Some((Nanos(elapsed), written)) }
+    }
+
+    /// Whether all that should show it is as it should be; nothing where nobody knows what it should be.
+    fn is_restored(&self) -> Option<bool> {
+        let back: Vec<bool> = self.metrics_showing.iter().filter_map(Change::is_restored).collect();
+        (!back.is_empty()).then(|| back.iter().all(|is_restored| *is_restored))
+    }
+}
+
+/// What all steps came to.
+pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
+    let loses = taken.iter().map(|one| one.name.loses()).max().unwrap_or(Loss::Nothing);
+    match taken {
+        [] => None,
+        [only] => Some(match largest(&only.metrics_showing) {
+            Some(most) => {
+                let restoration = match (only.effect, only.is_restored()) {
+                    (Effect::Yes, None) => Restoration::Faster,
+                    (Effect::Yes, Some(true)) => Restoration::Restored,
+                    (Effect::Yes, Some(false)) => Restoration::PartlyRestored,
+                    (Effect::No, _) => Restoration::NoChange,
+                    (Effect::Undecided, _) => Restoration::Undecided,
+                };
+                wording::result(restoration, most, loses)
+            }
+            None => wording::not_measured_again(),
+        }),
+        [first, .., last] => {
+            Some(joined_result(first, last, loses).unwrap_or_else(wording::not_measured_again))
+        }
+    }
+}
+
+/// From before the first step to after the last one.
+fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -> Option<(String, Answer)> {
+    let joined = first.metrics_showing.iter().filter_map(|change| {
+        let last = last.changes.iter().find(|of| of.measure == change.measure)?;
+        Some(Change { after: last.after, reference: last.reference, ..*change })
+    });
+    let joined: Vec<Change> = joined.collect();
+    let most = largest(&joined)?;
+    let restoration = match (most.is_certain(), most.is_restored()) {
+        // What may be no change at all is no success, however many steps there were.
+        (false, _) => Restoration::Undecided,
+        (true, None) => Restoration::Faster,
+        (true, Some(true)) => Restoration::Restored,
+        (true, Some(false)) => Restoration::PartlyRestored,
+    };
+    Some(wording::result(restoration, most, loses))
+}
+
+/// A step that has done nothing to the drive: it was refused, or found nothing to do.
+pub(super) fn idle_answer(name: StepName, evidence: &Evidence, refused: Option<&str>) -> Answer {
+    if let Some(reason) = refused {
+        return wording::step_refused(name, reason);
+    }
+    let fix_reports: Vec<&FixReport> = fix_reports(evidence).collect();
+    let mut answer = wording::step_idle(name);
+    if fix_reports.is_empty() && name == StepName::Refresh {
+        answer = answer.with_evidence(wording::NO_SLOW_PLACE);
+    }
+    answer = results(name, &fix_reports).into_iter().fold(answer, Answer::with_evidence);
+    wording::skips(fix_reports.into_iter()).into_iter().fold(answer, Answer::caveat)
+}
+
+/// What became slower most, if anything surely did.
+fn most_slowed(changes: &[Change]) -> Option<&Change> {
+    let most = changes.iter().min_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value))?;
+    (most.ratio().high < 1.0).then_some(most)
+}
+
+/// What came of the fixes of a step.
+fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
+    let mut all = Vec::new();
+    let sum = |of: fn(&FixReport) -> u64| fix_reports.iter().map(|report| of(report)).sum::<u64>();
+    let (bytes, written, elapsed) =
+        (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.elapsed.0)));
+    if written > 0 {
+        all.push(wording::rewritten(written, elapsed));
+    } else if step == StepName::Refresh && !fix_reports.is_empty() {
+        all.push(wording::nothing_rewritten(elapsed));
+    } else if step == StepName::Format && !fix_reports.is_empty() {
+        all.push(wording::formatted(elapsed));
+    } else if !fix_reports.is_empty() {
+        all.push(wording::trimmed(bytes, elapsed));
+    }
+    if let Some(top) = fix_reports.iter().find_map(|report| report.discard_counters.first()) {
+        let counters = fix_reports.iter().filter_map(|report| report.discard_counters.first());
+        all.push(wording::counted(counters.map(|counters| counters.bytes).sum(), &top.device));
+    }
+    all.extend(fix_reports.iter().filter_map(|report| report.read_back).map(wording::read_back));
+    all
+}
+
+/// What became of the fixes of a step.
+pub(super) fn fix_reports(evidence: &Evidence) -> impl Iterator<Item = &FixReport> {
+    evidence.observations.iter().filter_map(|observation| match &observation.result {
+        ProbeResult::FixReport(report) => Some(report),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_diagnosis::{Measured, Metric};
+
+    use super::super::comparison::Measure;
+    use super::*;
+
+    /// Something that went from 10 a second to this many times as much, for what it is worth.
+    fn change(metric: Metric, ratio: f64, low: f64, high: f64) -> Change {
+        Change {
+            measure: Measure::Metric(metric),
+            before: Measured::with_interval(10.0, 0.0),
+            after: Measured::new(10.0 * ratio, 10.0 * low, 10.0 * high),
+            reference: None,
+        }
+    }
+
+    #[test]
+    fn a_credit_is_quoted_by_a_change_that_is_one() {
+        let changes = vec![
+            change(Metric::RandomWrite, 1.64, 0.60, 4.50),
+            change(Metric::SustainedWrite, 1.30, 1.25, 1.35),
+        ];
+        let evidence = crate::fixtures::evidence();
+        let of = |name| StepOutcome {
+            name,
+            evidence: &evidence,
+            changes: changes.clone(),
+            metrics_showing: changes.clone(),
+            effect: Effect::classify(&changes.iter().collect::<Vec<_>>(), 1.1, true),
+            warnings: Vec::new(),
+            caveat: None,
+        };
+        let both = [of(StepName::Trim), of(StepName::Overwrite)];
+        assert_eq!(both[0].effect, Effect::Yes);
+        for answer in [both[0].answer(), result(&both).unwrap().1] {
+            assert!(answer.answer.contains("1.30× (1.25–1.35)"), "{}", answer.answer);
+            assert!(answer.estimate.unwrap().low > 1.0);
+        }
+    }
+
+    #[test]
+    fn nothing_rewritten_is_not_called_trimmed() {
+        let report = |bytes, bytes_written| FixReport {
+            bytes,
+            bytes_written,
+            elapsed: Nanos(3),
+            ..FixReport::default()
+        };
+        let sentence = |step, one: &FixReport| results(step, &[one, one]).join(" ");
+        assert_eq!(
+            sentence(StepName::Refresh, &report(4096, 0)),
+            "Nothing was rewritten; the search took 6 ns."
+        );
+        assert_eq!(sentence(StepName::Refresh, &report(4096, 1024)), "2 KiB was rewritten in 6 ns.");
+        assert_eq!(sentence(StepName::Trim, &report(4096, 0)), "TRIM was sent for 8 KiB in 6 ns.");
+        assert!(results(StepName::Refresh, &[]).is_empty());
+    }
+}

@@ -1,0 +1,135 @@
+//! Space is overwritten sequentially, again and again, until its speed no longer changes: what restores a drive that takes
+//! no TRIM.
+//!
+//! The way of "Reconditioning a solid state drive" (2009–2010): one huge file over all free space, whose erase blocks go stale as wholes.
+
+use std::ops::Range;
+
+use likenew_core::access_pattern::AccessPattern;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::mix::Mix;
+use likenew_core::probe::Probe;
+use likenew_core::procedure::{Evidence, Step};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::until::Until;
+use likenew_core::workload::{Stream, Workload};
+use likenew_stats::approach::approach;
+
+use super::recondition_step::{ReconditionStep, StepContext, StepName, rest};
+use super::wording;
+
+/// What is free.
+pub(super) struct Overwrite;
+/// Everything.
+pub(super) struct OverwriteAll;
+
+/// How it is written: deep enough to keep a drive busy.
+const BLOCK: u32 = 1 << 20;
+const DEPTH: u32 = 4;
+/// Windows along a pass.
+const WINDOWS: u64 = 128;
+/// A pass that leaves less than this to go, as a share of where it leads, is the last.
+const REMAINING_GAIN_MIN: f64 = 0.01;
+/// How long a file system may take to pass on what was deleted.
+const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
+
+impl ReconditionStep for Overwrite {
+    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
+        context.virtual_by().map(wording::image_would_grow)
+    }
+
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        let free = context.free()?;
+        Some((free.end - free.start) * u64::from(context.options.passes))
+    }
+
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        next(context, done, StepName::Overwrite, &context.free()?)
+    }
+}
+
+impl ReconditionStep for OverwriteAll {
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        Some(context.evidence.geometry.capacity * u64::from(context.options.passes))
+    }
+
+    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+        let whole = 0..context.evidence.geometry.capacity >> 20 << 20;
+        next(context, done, StepName::OverwriteAll, &whole)
+    }
+}
+
+/// The passes of a step, in order.
+pub(super) fn passes(done: &Evidence) -> impl Iterator<Item = &Segment> {
+    done.segments.iter().filter(|segment| segment.workload.name.contains(PASS))
+}
+
+const PASS: &str = ": pass ";
+
+/// Whether so many passes, at these speeds where they measured any, were enough, by where the speeds lead.
+fn is_enough(passes: usize, speeds: &[f64], most: u32) -> bool {
+    passes >= most as usize || is_steady(speeds)
+}
+
+/// Whether another pass would change little.
+pub(super) fn is_steady(speeds: &[f64]) -> bool {
+    approach(speeds).is_some_and(|found| found.remaining <= REMAINING_GAIN_MIN)
+}
+
+fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Range<u64>) -> Option<Step> {
+    let count = passes(done).count();
+    let speeds: Vec<f64> = passes(done).filter_map(Segment::bytes_per_s).collect();
+    let released = done.observations.len();
+    let release = Step::Probe(Probe::Release {
+        offset: space.start,
+        bytes: space.end - space.start,
+        wait: RELEASE_WAIT,
+    });
+    // Some file systems never write in place, so each pass of a folder begins with its files deleted.
+    if context.is_folder() && released < count {
+        return Some(release);
+    }
+    if !is_enough(count, &speeds, context.options.passes) {
+        return Some(Step::Run(pass(step, count + 1, space)));
+    }
+    // A drive that takes TRIM is not left full.
+    if context.evidence.geometry.trims && released == 0 {
+        return Some(release);
+    }
+    rest(context, done, step)
+}
+
+fn pass(step: StepName, number: usize, space: &Range<u64>) -> Workload {
+    let place = AccessPattern::Sequential(Region::bytes(space.clone()));
+    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
+    let bytes = space.end - space.start;
+    Workload {
+        name: format!("{}{PASS}{number}", step.text()),
+        flush: true,
+        window: Some((bytes / WINDOWS).max(BLOCK.into())),
+        ..Workload::new("", Until::bytes(bytes), vec![stream])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_end_when_the_next_one_would_change_little() {
+        let is_enough = |speeds: &[f64], most: u32| is_enough(speeds.len(), speeds, most);
+        assert!(!is_enough(&[], 8) && !is_enough(&[39.5], 8) && !is_enough(&[39.5, 75.2], 8));
+        assert!(is_enough(&[39.5, 75.2, 75.3], 8));
+        assert!(is_enough(&[75.0, 75.1], 8), "nothing has fallen");
+        assert!(is_enough(&[10.0, 20.0], 2) && !is_enough(&[10.0, 20.0, 29.0], 8));
+        // By the step alone, 3 %, this would not be over; by where it leads it is.
+        assert!(is_enough(&[40.0, 70.0, 79.0, 79.6], 8));
+    }
+
+    #[test]
+    fn passes_that_failed_count_and_do_not_settle_anything() {
+        assert!(is_enough(8, &[], 8) && !is_enough(3, &[39.5], 8));
+    }
+}

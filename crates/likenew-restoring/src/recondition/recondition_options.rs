@@ -1,0 +1,114 @@
+//! The options of recondition, and which of them make sense.
+
+use std::path::PathBuf;
+
+use likenew_core::region::Region;
+use likenew_core::units::{Nanos, duration_text, size_text};
+use serde::{Deserialize, Serialize};
+
+use super::recondition_step::StepName;
+use super::wording;
+use crate::check::CheckOptions;
+use likenew_procedure_support::options::options;
+use likenew_procedure_support::wording::out_of_range;
+
+/// What a drive erases when it formats itself. A format that erases nothing promises nothing, and is none of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Erase {
+    /// All user data (secure erase settings 1).
+    #[default]
+    UserData,
+    /// The key that all of it is encrypted with (2).
+    Key,
+}
+
+impl Erase {
+    fn is_user_data(&self) -> bool {
+        *self == Self::UserData
+    }
+}
+
+/// The options of recondition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReconditionOptions {
+    /// The step that is run whatever the diagnosis says; otherwise the first that can help, and the next one where it did
+    /// not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepName>,
+    /// Overwriting passes at most, should the speed go on changing.
+    pub passes: u32,
+    /// How long the drive is left idle after a step, to finish what that set off.
+    #[serde(with = "duration_text")]
+    pub rest: Nanos,
+    /// Where no file of the owner lies, on a target that is no folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<Region>,
+    /// Bytes of temporary files in a folder at most.
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub space: Option<u64>,
+    /// The journal of a refresh of a whole device, where the owner named one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<PathBuf>,
+    /// What a drive erases when it formats itself.
+    #[serde(skip_serializing_if = "Erase::is_user_data")]
+    pub erase: Erase,
+    /// Whether nothing is done but finding out which steps are possible.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// How it is measured before and after.
+    pub check: CheckOptions,
+}
+
+impl Default for ReconditionOptions {
+    /// As many passes as DiskTester's users were told to make at most, and half a minute of rest.
+    fn default() -> Self {
+        Self {
+            step: None,
+            passes: 8,
+            rest: Nanos::from_secs(30),
+            free: None,
+            space: None,
+            journal: None,
+            erase: Erase::default(),
+            dry_run: false,
+            check: CheckOptions::default(),
+        }
+    }
+}
+
+impl ReconditionOptions {
+    /// More passes than this wear a drive for nothing.
+    const PASSES_MAX: u32 = 100;
+
+    /// From a plan's options.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_table(table: &toml::Table) -> Result<Self, String> {
+        let asked: Self = options("recondition", table)?;
+        asked.check().map(|()| asked)
+    }
+
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(1..=Self::PASSES_MAX).contains(&self.passes) {
+            return Err(out_of_range("passes", self.passes, 1, Self::PASSES_MAX));
+        }
+        if self.check.upgrade.is_some() {
+            return Err(wording::no_upgrade());
+        }
+        self.check.check()
+    }
+
+    /// Files of a folder, and bytes of each: the first is what a check writes.
+    pub(super) fn files(&self) -> (u32, u64) {
+        let each = self.check.area(u64::MAX).max(CheckOptions::AREA_STEP);
+        let files = self.space.unwrap_or(each) / each;
+        (u32::try_from(files).unwrap_or(u32::MAX).max(1), each)
+    }
+}

@@ -1,0 +1,184 @@
+//! Tables of a recondition.
+
+use likenew_core::findings::{Findings, Row};
+use likenew_core::procedure::Evidence;
+use likenew_core::segment::Segment;
+use likenew_procedure_support::CONFIDENCE;
+use likenew_procedure_support::rows::row;
+use likenew_procedure_support::series::speed_over_bytes;
+use likenew_stats::interval::window_interval;
+use serde::Serialize;
+
+use super::comparison::Change;
+use super::outcome::{StepOutcome, fix_reports};
+use super::overwrite::passes;
+use super::recondition_step::{StepContext, StepName};
+use super::wording;
+use crate::command::likenew;
+
+#[derive(Serialize)]
+struct ChangeRow {
+    step: &'static str,
+    metric: &'static str,
+    unit: &'static str,
+    before_per_s: f64,
+    after_per_s: f64,
+    ratio: f64,
+    ratio_low: f64,
+    ratio_high: f64,
+    reference_per_s: Option<f64>,
+    before_of_reference_percent: Option<f64>,
+    after_of_reference_percent: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct StepRow {
+    step: &'static str,
+    effect: &'static str,
+    bytes: u64,
+    skipped_bytes: u64,
+    bytes_written: u64,
+    elapsed_ns: u64,
+}
+
+#[derive(Serialize)]
+struct PassRow {
+    step: &'static str,
+    pass: usize,
+    bytes_per_s: Option<f64>,
+    bytes_per_s_low: Option<f64>,
+    bytes_per_s_high: Option<f64>,
+    bytes: u64,
+    elapsed_ns: u64,
+    latency_ns_max: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct StepPlanRow {
+    step: &'static str,
+    action_text: &'static str,
+    destroys: &'static str,
+    bytes_written_max: Option<u64>,
+    not_run_reason: Option<String>,
+}
+
+/// What each step has done: bytes that it was done for, and bytes that it has written.
+pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
+    let of = |taken: &StepOutcome<'_>| {
+        let fix_reports = || fix_reports(taken.evidence);
+        let passed = || passes(taken.evidence).map(|pass| pass.total().bytes);
+        let segments = taken.evidence.segments.iter().map(|segment| segment.elapsed().0);
+        row(StepRow {
+            step: taken.name.text(),
+            effect: taken.effect.text(),
+            bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + passed().max().unwrap_or(0),
+            skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum(),
+            bytes_written: fix_reports().map(|report| report.bytes_written).sum::<u64>()
+                + passed().sum::<u64>(),
+            elapsed_ns: fix_reports().map(|report| report.elapsed.0).chain(segments).sum(),
+        })
+    };
+    taken.iter().map(of).collect()
+}
+
+/// Before and after, step by step.
+pub(super) fn change_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
+    let rows = taken.iter().flat_map(|of| of.changes.iter().map(|change| row(change_row(of.name, change))));
+    rows.collect()
+}
+
+fn change_row(name: StepName, change: &Change) -> ChangeRow {
+    let goal = change.reference.map(|goal| goal.value);
+    let percent = |value: f64| goal.map(|goal| 100.0 * value / goal);
+    let ratio = change.ratio();
+    ChangeRow {
+        step: name.text(),
+        metric: change.measure.words(),
+        unit: change.measure.unit(),
+        before_per_s: change.before.value,
+        after_per_s: change.after.value,
+        ratio: ratio.value,
+        ratio_low: ratio.low,
+        ratio_high: ratio.high,
+        reference_per_s: goal,
+        before_of_reference_percent: percent(change.before.value),
+        after_of_reference_percent: percent(change.after.value),
+    }
+}
+
+/// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, of which a slow
+/// one counts for less than the time that it took.
+pub(super) fn pass_rows(name: StepName, evidence: &Evidence) -> Vec<Row> {
+    let of = |(index, segment): (usize, &Segment)| {
+        let speeds: Vec<f64> = speed_over_bytes(segment).into_iter().map(|[_, speed]| speed).collect();
+        let interval = window_interval(&speeds, CONFIDENCE);
+        row(PassRow {
+            step: name.text(),
+            pass: index + 1,
+            bytes_per_s: segment.bytes_per_s(),
+            bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
+            bytes_per_s_high: interval.map(|interval| interval.high),
+            bytes: segment.total().bytes,
+            elapsed_ns: segment.elapsed().0,
+            latency_ns_max: segment.measurement_error().is_none().then(|| segment.latencies().max().0),
+        })
+    };
+    passes(evidence).enumerate().map(of).collect()
+}
+
+/// All steps, and why those were not run that were not.
+pub(super) fn step_plan_rows(
+    context: &StepContext<'_>,
+    attempts: &[(StepName, Option<&str>)],
+    is_helpful: &dyn Fn(StepName) -> bool,
+) -> Vec<Row> {
+    let of = |name: StepName| {
+        let reason = match attempts.iter().find(|(of, _)| *of == name) {
+            Some((_, refused)) => refused.map(str::to_owned),
+            None => Some(not_run_reason(context, name, is_helpful)),
+        };
+        row(StepPlanRow {
+            step: name.text(),
+            action_text: wording::instruction(name),
+            destroys: wording::destroys(name),
+            bytes_written_max: name.implementation().bytes(context),
+            not_run_reason: reason,
+        })
+    };
+    StepName::ALL.into_iter().map(of).collect()
+}
+
+/// Why a step was not run.
+pub(super) fn not_run_reason(
+    context: &StepContext<'_>,
+    name: StepName,
+    is_helpful: &dyn Fn(StepName) -> bool,
+) -> String {
+    let doubt = || name.implementation().caveat(context);
+    let command = || likenew("recondition", context.evidence, &format!("--step {}", name.text()));
+    if let Some(obstacle) = context.obstacle(name) {
+        return obstacle;
+    }
+    if context.options.dry_run {
+        return doubt().map_or_else(|| wording::POSSIBLE.into(), |doubt| wording::possible_if(&doubt));
+    }
+    if !is_helpful(name) {
+        return wording::NOT_CALLED_FOR.into();
+    }
+    if name.destroys() {
+        return wording::only_by_name(&command());
+    }
+    match doubt() {
+        Some(doubt) => wording::only_if_asked(&doubt, &command()),
+        None => wording::GENTLER_FIRST.into(),
+    }
+}
+
+/// Puts tables where there is something in them.
+pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'static str, Vec<Row>)>) {
+    for (name, rows) in tables {
+        if !rows.is_empty() {
+            findings.tables.insert(name.to_owned(), rows);
+        }
+    }
+}

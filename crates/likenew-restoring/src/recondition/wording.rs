@@ -1,0 +1,544 @@
+//! Every sentence of a recondition.
+
+use likenew_core::answer::{Action, Answer, Loss};
+use likenew_core::feasibility::{ActionKind, ManualStep};
+use likenew_core::fix::{FixReport, ReadBackCounts, SkippedRange};
+use likenew_core::overview::OverviewTable;
+use likenew_core::quantity::{Factor, Number, Rate, Share, Size, with_range};
+use likenew_core::units::Nanos;
+use likenew_procedure_support::wording::{capitalize, count, list};
+
+use super::comparison::{Change, Effect};
+use super::recondition_step::StepName;
+
+// The result
+
+/// What all steps together came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Restoration {
+    /// Everything is as it should be again.
+    Restored,
+    /// Something became faster, and nobody knows what it should be.
+    Faster,
+    /// Something became faster, and is not yet as it should be.
+    PartlyRestored,
+    /// Nothing became faster.
+    NoChange,
+    /// The change is too uncertain to call.
+    Undecided,
+}
+
+/// After steps, by their most certain change, with what they have lost together.
+pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (String, Answer) {
+    let (change_text, lost) = (short_change(change), lost(loses));
+    let answer = full_change(change);
+    let ratio = change.ratio();
+    let (summary, answer) = match result {
+        Restoration::Restored => {
+            (format!("Restored: {change_text}. {lost}"), Answer::good(RESULT, "Restored", answer))
+        }
+        Restoration::Faster => {
+            (format!("Faster: {change_text}. {lost}"), Answer::good(RESULT, "Faster", answer))
+        }
+        Restoration::PartlyRestored => (
+            format!("Partly restored: {change_text}. {lost}"),
+            Answer::info(RESULT, "Partly restored", answer),
+        ),
+        Restoration::NoChange => {
+            (format!("Not restored: {change_text}. {lost}"), Answer::info(RESULT, "Not restored", answer))
+        }
+        Restoration::Undecided => {
+            let text = format!("{answer}; too uncertain to call");
+            (format!("Too uncertain to call: {change_text}. {lost}"), Answer::unknown(RESULT, "Effect", text))
+        }
+    };
+    (summary, answer.estimate(ratio.value, ratio.low, ratio.high, "1"))
+}
+
+/// `sustained writes 19.8 → 75.2 MB/s (3.80×), 97% of new`.
+fn short_change(change: &Change) -> String {
+    let (from_to, ratio) = (from_to(change), Factor(change.ratio().value));
+    match &change.reference {
+        Some(goal) => {
+            format!("{from_to} ({ratio}), {} of {}", Share(change.after.value / goal.value), goal.words)
+        }
+        None => format!("{from_to} ({ratio})"),
+    }
+}
+
+/// The same with the interval of the ratio.
+fn full_change(change: &Change) -> String {
+    let ratio = change.ratio();
+    let ratio = with_range(Factor(ratio.value), Factor(ratio.low), Factor(ratio.high));
+    format!("{}, {ratio}", from_to(change))
+}
+
+fn from_to(change: &Change) -> String {
+    let (measure, before, after) = (change.measure, change.before.value, change.after.value);
+    let (before, after) = (measure.format_value(before), measure.format_value(after));
+    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
+    let before = match (unit(&before), unit(&after)) {
+        (Some(one), Some(other)) if one == other => before.trim_end_matches(&one).trim_end().to_owned(),
+        _ => before,
+    };
+    format!("{} {before} → {after}", measure.plural())
+}
+
+fn lost(loses: Loss) -> &'static str {
+    match loses {
+        Loss::Nothing => "Nothing was lost.",
+        Loss::DeletedFiles => "No file was lost; deleted files can no longer be recovered.",
+        Loss::Everything => "Everything on it was erased.",
+    }
+}
+
+pub(super) fn not_measured_again() -> (String, Answer) {
+    (
+        "The step was run, but nothing was measured after it yet.".into(),
+        Answer::unknown(RESULT, "Effect", "not measured after the step yet"),
+    )
+}
+
+pub(super) fn not_begun() -> (String, Answer) {
+    ("Nothing was measured or done yet.".into(), Answer::unknown(RESULT, "Effect", "not measured yet"))
+}
+
+/// A step that was asked for is not possible.
+pub(super) fn nothing_done(reason: &str) -> (String, Answer) {
+    (format!("Nothing was done: {reason}."), Answer::unknown(RESULT, "Nothing was done", reason))
+}
+
+pub(super) fn run_was_stopped() -> String {
+    "the run was stopped before the step".into()
+}
+
+/// Only what erases can help.
+pub(super) fn only_lossy(actions: Vec<Action>) -> (String, Answer) {
+    let answer = Answer::problem(RESULT, "Restored", "nothing; only steps that erase the drive can help");
+    ("No fix keeps your data. Steps that can help erase the drive.".into(), Answer { actions, ..answer })
+}
+
+/// What helps is nothing that a step can do.
+pub(super) fn only_by_hand(actions: Vec<Action>) -> (String, Answer) {
+    let answer = Answer::problem(RESULT, "Restored", "nothing; no step helps against what makes it slow");
+    (
+        "No step can restore it: what makes it slow has to be changed by hand.".into(),
+        Answer { actions, ..answer },
+    )
+}
+
+/// Each step that would help, as an imperative, with what prevents it for now.
+pub(super) fn not_now(blocked: &[(&str, &str)]) -> (String, Answer) {
+    let answer =
+        Answer::problem(RESULT, "Restored", "nothing; the steps that would help are not possible now");
+    let answer = blocked.iter().fold(answer, |answer, (why, reason)| {
+        answer.with_evidence(format!("Would help, but is not possible now: {why} ({reason})."))
+    });
+    let (_, reason) = blocked[0];
+    (format!("Nothing was done: what would help is not possible now ({reason})."), answer)
+}
+
+pub(super) fn no_remedy() -> (String, Answer) {
+    (
+        "No step can restore it.".into(),
+        Answer::problem(RESULT, "Restored", "nothing; no step helps against what makes it slow"),
+    )
+}
+
+pub(super) fn as_new() -> (String, Answer) {
+    (
+        "Nothing to restore: the drive is as fast as it should be.".into(),
+        Answer::good(RESULT, "Restored", "nothing to restore; as fast as it should be"),
+    )
+}
+
+pub(super) fn looks_sound() -> (String, Answer) {
+    (
+        "Nothing looks slow, so nothing was done.".into(),
+        Answer::info(RESULT, "Restored", "nothing looks slow, so nothing was done"),
+    )
+}
+
+pub(super) fn cause_unknown() -> (String, Answer) {
+    (
+        "Nothing was done, because why the drive is slow is not decided.".into(),
+        Answer::unknown(RESULT, "Restored", "nothing was done; why it is slow is not decided"),
+    )
+}
+
+// Dry run
+
+pub(super) fn plan(steps: &[StepName]) -> (String, Answer) {
+    if steps.is_empty() {
+        return ("No step is possible here.".into(), Answer::info(PLAN, "Possible steps", "none"));
+    }
+    let names: Vec<&str> = steps.iter().map(|step| step.text()).collect();
+    let answer = Answer::info(PLAN, "Possible steps", names.join(", ")).with_evidence(
+        "The drive is checked first. Of the steps that can help against what is found, the gentlest runs; \
+         steps that erase run only if named with --step.",
+    );
+    (format!("Possible here, gentlest first: {}. Nothing was done.", list(&names)), answer)
+}
+
+/// What the drive could do by itself, and is never asked to.
+pub(super) fn manual_step(step: &ManualStep) -> Answer {
+    let name = match step.action {
+        ActionKind::AtaSecureErase => "ATA secure erase",
+        ActionKind::AtaSanitize => "ATA sanitize",
+        ActionKind::NvmeSanitize => "NVMe sanitize",
+        _ => "An erase command of its own",
+    };
+    let answer = Answer::info(MANUAL, name, "supported by the drive; never run by Likenew, only by hand");
+    step.lines.iter().fold(answer, Answer::with_evidence)
+}
+
+// Steps
+
+/// A step that has changed something on the drive, measured before and after.
+pub(super) fn step_measured(
+    step: StepName,
+    effect: Effect,
+    change: &Change,
+    slower: Option<&Change>,
+) -> Answer {
+    let (id, question, change_text) = (step_id(step), noun(step), full_change(change));
+    let restored = change.is_restored() == Some(true);
+    let answer = match (effect, slower) {
+        (Effect::Yes, _) if restored => Answer::good(id, question, format!("restored {change_text}")),
+        (Effect::Yes, _) => Answer::good(id, question, format!("helped: {change_text}")),
+        (Effect::No, _) => Answer::info(id, question, format!("did not help: {change_text}")),
+        (Effect::Undecided, Some(slower)) => {
+            Answer::unknown(id, question, format!("no clear effect: {change_text}; {}", full_change(slower)))
+        }
+        (Effect::Undecided, None) => {
+            Answer::unknown(id, question, format!("{change_text}; too uncertain to call"))
+        }
+    };
+    let ratio = change.ratio();
+    answer.estimate(ratio.value, ratio.low, ratio.high, "1")
+}
+
+pub(super) fn step_not_measured(step: StepName) -> Answer {
+    Answer::unknown(step_id(step), noun(step), "done, but not measured again yet")
+}
+
+/// A step that was refused.
+pub(super) fn step_refused(step: StepName, reason: &str) -> Answer {
+    Answer::unknown(step_id(step), noun(step), format!("not possible: {reason}"))
+}
+
+/// A step that found nothing to do.
+pub(super) fn step_idle(step: StepName) -> Answer {
+    Answer::info(step_id(step), noun(step), NOTHING_TO_DO)
+}
+
+pub(super) const NOTHING_TO_DO: &str = "nothing to do";
+pub(super) const NO_SLOW_PLACE: &str = "No data on it is slow enough to be rewritten.";
+
+pub(super) fn step_id(step: StepName) -> String {
+    format!("step_{}", step.text().replace('-', "_"))
+}
+
+fn noun(step: StepName) -> &'static str {
+    match step {
+        StepName::Trim => "TRIM of free space",
+        StepName::DiscardUnused => "TRIM of unpartitioned space",
+        StepName::Refresh => "Rewriting old data",
+        StepName::Overwrite => "Overwriting free space",
+        StepName::Discard => "Erasing with TRIM",
+        StepName::OverwriteAll => "Overwriting everything",
+        StepName::Format => "Format by the drive",
+    }
+}
+
+/// What a step does, as an instruction.
+pub(super) fn instruction(step: StepName) -> &'static str {
+    match step {
+        StepName::Trim => "send TRIM for all free space",
+        StepName::DiscardUnused => "send TRIM for what no partition covers",
+        StepName::Refresh => "rewrite slow old data in place",
+        StepName::Overwrite => "overwrite free space until another pass changes nothing",
+        StepName::Discard => "erase everything with TRIM",
+        StepName::OverwriteAll => "overwrite everything until another pass changes nothing",
+        StepName::Format => "have the drive format itself",
+    }
+}
+
+/// What a step loses, as a table has it.
+pub(super) fn destroys(step: StepName) -> &'static str {
+    match step {
+        StepName::DiscardUnused => "what no partition covers",
+        _ => loss_text(step.loses()),
+    }
+}
+
+fn loss_text(loses: Loss) -> &'static str {
+    match loses {
+        Loss::Nothing => "nothing",
+        Loss::DeletedFiles => "what was deleted",
+        Loss::Everything => "everything",
+    }
+}
+
+pub(super) fn goal_reached(change: &Change) -> Option<String> {
+    let goal = change.reference.as_ref()?;
+    Some(format!(
+        "{} are at {} of {}, after {} before.",
+        capitalize(change.measure.plural()),
+        Share(change.after.value / goal.value),
+        goal.words,
+        Share(change.before.value / goal.value)
+    ))
+}
+
+pub(super) fn passes_written(speeds: &[f64], is_steady: bool) -> String {
+    let list: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
+    let end =
+        if is_steady { "another one would change less than 1%" } else { "no more were allowed (--passes)" };
+    format!(
+        "{} at {}; {end}.",
+        capitalize(&count(speeds.len() as u64, "pass").replace("passs", "passes")),
+        list.join(", ")
+    )
+}
+
+pub(super) fn rewritten(written: u64, elapsed: Nanos) -> String {
+    format!("{} was rewritten in {elapsed}.", Size(written))
+}
+
+pub(super) fn nothing_rewritten(elapsed: Nanos) -> String {
+    format!("Nothing was rewritten; the search took {elapsed}.")
+}
+
+pub(super) fn trimmed(bytes: u64, elapsed: Nanos) -> String {
+    format!("TRIM was sent for {} in {elapsed}.", Size(bytes))
+}
+
+pub(super) fn formatted(elapsed: Nanos) -> String {
+    format!("The drive formatted itself in {elapsed}.")
+}
+
+pub(super) fn counted(discarded: u64, device: &str) -> String {
+    format!("The kernel counted {} of discards at {device}.", Size(discarded))
+}
+
+/// What reads show of a drive that was to hold nothing any more.
+pub(super) fn read_back(counts: ReadBackCounts) -> String {
+    let ReadBackCounts { same, blank, changed, unreadable, empty } = counts;
+    let nonempty = same + blank + changed + unreadable;
+    if nonempty == 0 {
+        return format!("All {} sampled places had held nothing before.", Number(empty as f64));
+    }
+    let parts = [
+        (blank, "hold nothing now"),
+        (changed, "hold other data"),
+        (same, "still return the old data"),
+        (unreadable, "cannot be read"),
+    ];
+    let is_shown = |(index, (count, _)): &(usize, (u64, &str))| *index == 0 || *count > 0;
+    let parts: Vec<String> = parts
+        .into_iter()
+        .enumerate()
+        .filter(is_shown)
+        .map(|(_, (count, what))| format!("{} {what}", Number(count as f64)))
+        .collect();
+    format!("Of {} sampled places that had held data, {}.", Number(nonempty as f64), parts.join(", "))
+}
+
+/// What was not done, each reason once.
+pub(super) fn skips<'a>(fix_reports: impl Iterator<Item = &'a FixReport>) -> Vec<String> {
+    let mut all = FixReport::default();
+    fix_reports.flat_map(|report| &report.skips).for_each(|left| all.skip(left.bytes, &*left.reason));
+    let sentence = |left: SkippedRange| match left.bytes {
+        0 => format!("{}.", capitalize(&left.reason)),
+        bytes => format!("{} was left as it is: {}.", Size(bytes), left.reason),
+    };
+    all.skips.into_iter().map(sentence).collect()
+}
+
+pub(super) fn warning(reason: &str) -> String {
+    format!("{}.", capitalize(reason))
+}
+
+pub(super) fn virtual_disk(by: &str, noticeable: f64) -> String {
+    format!(
+        "This is a virtual disk ({by}), whose speed varies from run to run; less than {} counts as no change.",
+        Factor(noticeable)
+    )
+}
+
+/// The speed of passes, for the first screen.
+pub(super) fn after_passes(step: StepName, passes: usize, last: Option<f64>) -> Option<String> {
+    let passes = count(passes as u64, "pass").replace("passs", "passes");
+    let last = last.map(|last| format!(", the last at {}", Rate(last))).unwrap_or_default();
+    matches!(step, StepName::Overwrite | StepName::OverwriteAll).then(|| format!("{passes}{last}"))
+}
+
+// Before and now
+
+/// The summary of the check before, whose problem is none of what is now.
+pub(super) fn before(summary: &str) -> Answer {
+    Answer::info("before", "Before", summary.trim_end_matches('.'))
+}
+
+pub(super) fn now(summary: &str, check: Answer) -> Answer {
+    Answer { id: "now".into(), question: "Now".into(), answer: summary.trim_end_matches('.').into(), ..check }
+}
+
+// Why a step was not run
+
+pub(super) const POSSIBLE: &str = "possible; not run, because this is a dry run";
+pub(super) const NOT_CALLED_FOR: &str = "not run; nothing that was found calls for it";
+pub(super) const GENTLER_FIRST: &str = "not run; a gentler step came first";
+
+pub(super) fn possible_if(doubt: &str) -> String {
+    format!("possible; {doubt}")
+}
+
+pub(super) fn only_by_name(command: &str) -> String {
+    format!("not run, because it erases everything: {command}")
+}
+
+pub(super) fn only_if_asked(doubt: &str, command: &str) -> String {
+    format!("not run, because {doubt}: {command}")
+}
+
+pub(super) fn owner_must_agree(bytes: Option<u64>) -> String {
+    match bytes {
+        Some(bytes) => {
+            format!("you have to confirm that the {} outside of partitions holds nothing", Size(bytes))
+        }
+        None => "you have to confirm that the space outside of partitions holds nothing".into(),
+    }
+}
+
+pub(super) fn owner_must_name_it() -> String {
+    "you have to confirm by name that this device is written to".into()
+}
+
+pub(super) fn image_would_grow(by: &str) -> String {
+    format!("on a virtual disk ({by}) the image would grow to its full size for good")
+}
+
+pub(super) fn folder_is_full() -> String {
+    "too little is free above the reserve; delete something first".into()
+}
+
+pub(super) fn folder_is_read_only() -> String {
+    "the folder cannot be written".into()
+}
+
+// Overview
+
+/// A row of the first screen.
+pub(super) struct StepLine {
+    pub(super) step: StepName,
+    pub(super) result: String,
+    /// Time and bytes written, of a step that was run.
+    pub(super) cost: Option<(Nanos, u64)>,
+}
+
+pub(super) fn step_table(lines: Vec<StepLine>) -> OverviewTable {
+    let mut table = OverviewTable::new(["step", "result", "time", "written", "data lost"]);
+    for line in lines {
+        let (time, written) = match line.cost {
+            Some((time, written)) => (time.to_string(), Size(written).to_string()),
+            None => (String::new(), String::new()),
+        };
+        let lost = if line.cost.is_some() { destroys(line.step) } else { "" };
+        table.push([line.step.text().to_owned(), line.result, time, written, lost.to_owned()]);
+    }
+    table
+}
+
+/// The steps of a dry run.
+pub(super) fn plan_table(lines: Vec<(StepName, String, Option<u64>)>) -> OverviewTable {
+    let mut table = OverviewTable::new(["step", "possible", "written at most", "data lost"]);
+    for (step, reason, bytes) in lines {
+        let written = bytes.map_or_else(String::new, |bytes| Size(bytes).to_string());
+        table.push([step.text().to_owned(), reason, written, destroys(step).to_owned()]);
+    }
+    table
+}
+
+pub(super) const PASSES_TITLE: &str = "Speed along each overwriting pass";
+pub(super) const PASSES_AXIS: &str = "written in this pass";
+
+pub(super) fn pass_name(number: usize) -> String {
+    format!("pass {number}")
+}
+
+// Settings
+
+pub(super) fn no_upgrade() -> String {
+    "check.upgrade: belongs to likenew check, not to recondition".into()
+}
+
+pub(super) const RESULT: &str = "result";
+pub(super) const PLAN: &str = "plan";
+pub(super) const MANUAL: &str = "manual_step";
+
+#[cfg(test)]
+mod tests {
+    use likenew_diagnosis::{Measured, Metric};
+
+    use super::super::comparison::{Goal, Measure};
+    use super::*;
+
+    fn change() -> Change {
+        Change {
+            measure: Measure::Metric(Metric::SustainedWrite),
+            before: Measured::with_interval(19.8e6, 0.0),
+            after: Measured::new(75.2e6, 73.0e6, 77.0e6),
+            reference: Some(Goal { value: 77.5e6, least: 0.9, words: "new" }),
+        }
+    }
+
+    #[test]
+    fn a_restored_drive_is_shown_with_one_number() {
+        let (summary, answer) = result(Restoration::Restored, &change(), Loss::Nothing);
+        assert_eq!(
+            summary,
+            "Restored: sustained writes 19.8 → 75.2 MB/s (3.80×), 97% of new. Nothing was lost."
+        );
+        assert_eq!(answer.answer, "sustained writes 19.8 → 75.2 MB/s, 3.80× (3.69–3.91)");
+        let step = step_measured(StepName::Overwrite, Effect::Yes, &change(), None);
+        assert_eq!(step.answer, "restored sustained writes 19.8 → 75.2 MB/s, 3.80× (3.69–3.91)");
+        assert_eq!(goal_reached(&change()).unwrap(), "Sustained writes are at 97% of new, after 26% before.");
+    }
+
+    #[test]
+    fn what_was_done_is_shown_in_sentences() {
+        assert_eq!(
+            passes_written(&[39.5e6, 75.2e6], true),
+            "2 passes at 39.5 MB/s, 75.2 MB/s; another one would change less than 1%."
+        );
+        assert_eq!(passes_written(&[39.5e6], false), "1 pass at 39.5 MB/s; no more were allowed (--passes).");
+        let counts = ReadBackCounts { blank: 1000, same: 2, ..ReadBackCounts::default() };
+        assert_eq!(
+            read_back(counts),
+            "Of 1,002 sampled places that had held data, 1,000 hold nothing now, 2 still return the old data."
+        );
+        let reason = only_by_name("likenew recondition /dev/sdx --step discard");
+        assert_eq!(
+            reason,
+            "not run, because it erases everything: likenew recondition /dev/sdx --step discard"
+        );
+    }
+
+    #[test]
+    fn each_reason_for_leaving_something_is_reported_once() {
+        let left = |bytes, reason: &str| SkippedRange { bytes, reason: reason.to_owned() };
+        let one = FixReport { skips: vec![left(1024, "they are zeros")], ..FixReport::default() };
+        let other = FixReport {
+            skips: vec![left(7, "it is in use"), left(1024, "they are zeros"), left(0, "look at it")],
+            ..FixReport::default()
+        };
+        let text = [
+            "2 KiB was left as it is: they are zeros.",
+            "7 B was left as it is: it is in use.",
+            "Look at it.",
+        ];
+        assert_eq!(skips([&one, &other].into_iter()), text);
+    }
+}

@@ -1,0 +1,59 @@
+//! What fixes are applied to, out of evidence: the same for a check that advises steps and for a recondition that
+//! takes them.
+
+use std::ops::Range;
+
+use likenew_core::drive::Kind;
+use likenew_core::facts::Facts;
+use likenew_core::feasibility::Feasibility;
+use likenew_core::procedure::Evidence;
+use likenew_core::region::Region;
+use likenew_diagnosis::Site;
+
+const MIB: u64 = 1 << 20;
+
+/// The target of some evidence. `free` is where no file of the owner lies, of a target that is no folder.
+pub fn site<'a>(
+    evidence: &'a Evidence,
+    free: Option<Region>,
+    facts: Option<&'a Facts>,
+    feasibility: Option<&'a Feasibility>,
+) -> Site<'a> {
+    let geometry = &evidence.geometry;
+    let used = used_space(evidence, free);
+    Site {
+        target: evidence.plan.target.as_deref().unwrap_or(&evidence.identity.name),
+        kind: evidence.identity.kind,
+        trims: geometry.trims,
+        writable: geometry.writable,
+        free_bytes: free_space(evidence, free).map(|free| free.end - free.start),
+        used_bytes: used.end - used.start,
+        facts,
+        feasibility,
+    }
+}
+
+/// What no file of the owner lies on, in whole MiB; of a folder that is all that our own files take.
+pub(crate) fn free_space(evidence: &Evidence, free: Option<Region>) -> Option<Range<u64>> {
+    let geometry = &evidence.geometry;
+    let whole = geometry.capacity / MIB * MIB;
+    if evidence.identity.kind == Kind::Folder {
+        return Some(0..whole);
+    }
+    let free = free?.resolve(geometry.capacity, geometry.block).ok()?;
+    let free = free.start.next_multiple_of(MIB)..free.end.min(whole) / MIB * MIB;
+    (!free.is_empty()).then_some(free)
+}
+
+/// What may hold files of the owner, of a target that is no folder; also where it is only looked at.
+pub(crate) fn used_space(evidence: &Evidence, free: Option<Region>) -> Range<u64> {
+    let capacity = match evidence.geometry.capacity {
+        0 => evidence.identity.capacity_bytes,
+        bytes => bytes,
+    };
+    let whole = capacity / MIB * MIB;
+    match free {
+        Some(_) => 0..free_space(evidence, free).map_or(whole, |free| free.start),
+        None => 0..whole,
+    }
+}

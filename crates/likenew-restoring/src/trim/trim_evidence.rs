@@ -1,0 +1,171 @@
+//! What the probes found, step by step.
+
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::Evidence;
+use likenew_core::trim::{Layer, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
+use likenew_stats::interval::{Interval, median_interval};
+use likenew_stats::summary::median;
+
+use super::outcome::Outcome;
+use super::workload_plan::probe_result;
+use likenew_procedure_support::CONFIDENCE;
+
+/// A probe's answer, or why there is none.
+pub(super) type ProbeAnswer<'e, T> = Option<Result<&'e T, &'e str>>;
+
+/// What is known from probes.
+pub(super) struct TrimEvidence<'e> {
+    pub(super) path: ProbeAnswer<'e, TrimPath>,
+    pub(super) claims: ProbeAnswer<'e, TrimCapabilities>,
+    pub(super) read_back: ProbeAnswer<'e, ReadBackResult>,
+    /// Why TRIM could not be sent, as the last who tried says.
+    refusal: Option<&'e str>,
+}
+
+/// Latency of reads of kept blocks over that of freed ones, with the interval of that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    pub(super) ratio: f64,
+    pub(super) interval: Option<Interval>,
+}
+
+/// A drive that answers from its mapping table, without its flash, is at least so much faster. Reads in either half
+/// alternate, so nothing else makes such a difference.
+const FASTER: f64 = 1.25;
+/// A drive that counts at least this share of what was freed as free again has received TRIM.
+const FREED_SHARE_MIN: f64 = 0.8;
+
+impl<'e> TrimEvidence<'e> {
+    pub(super) fn from_evidence(evidence: &'e Evidence) -> Self {
+        let observations = &evidence.observations;
+        let unknown = |wanted: fn(&Probe) -> bool| {
+            observations.iter().find(|observation| wanted(&observation.probe)).and_then(|observation| {
+                match &observation.result {
+                    ProbeResult::Unknown(reason) => Some(reason.as_str()),
+                    _ => None,
+                }
+            })
+        };
+        let path = probe_result(evidence, |result| match result {
+            ProbeResult::TrimPath(path) => Some(Ok(path)),
+            _ => None,
+        });
+        let claims = probe_result(evidence, |result| match result {
+            ProbeResult::TrimClaims(claims) => Some(Ok(claims)),
+            _ => None,
+        });
+        let read_back = probe_result(evidence, |result| match result {
+            ProbeResult::TrimReadBack(result) => Some(Ok(&**result)),
+            _ => None,
+        });
+        let refusal = observations.iter().rev().find_map(|observation| {
+            match (&observation.probe, &observation.result) {
+                (_, ProbeResult::TrimReadBack(result)) => result.sent.refusal.as_deref(),
+                (_, ProbeResult::Released(sent)) => sent.refusal.as_deref(),
+                // A dry run does not know what would be answered.
+                _ => None,
+            }
+        });
+        Self {
+            path: path.or_else(|| unknown(|probe| matches!(probe, Probe::TrimPath)).map(Err)),
+            claims: claims.or_else(|| unknown(|probe| matches!(probe, Probe::TrimClaims)).map(Err)),
+            read_back: read_back
+                .or_else(|| unknown(|probe| matches!(probe, Probe::TrimReadBack(_))).map(Err)),
+            refusal,
+        }
+    }
+
+    pub(super) fn layers(&self) -> &'e [Layer] {
+        match self.path {
+            Some(Ok(path)) => &path.layers,
+            _ => &[],
+        }
+    }
+
+    /// The layer that TRIM does not get past.
+    pub(super) fn blocked_by(&self) -> Option<&'e Layer> {
+        self.path?.ok()?.blocked_by()
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked_by().is_some()
+    }
+
+    /// Whether the medium rotates, and so overwrites in place.
+    pub(super) fn rotates(&self) -> bool {
+        matches!(self.path, Some(Ok(TrimPath { rotates: Some(true), .. })))
+    }
+
+    /// Whether the drive itself says that it knows no TRIM.
+    pub(super) fn has_no_trim(&self) -> bool {
+        matches!(self.claims, Some(Ok(TrimCapabilities { trims: Some(false), .. })))
+    }
+
+    /// Why TRIM could not be sent, if it could not.
+    pub(super) fn refusal(&self) -> Option<&'e str> {
+        self.refusal
+    }
+
+    /// What freed blocks hold, at the last reading.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        let result = self.read_back?.ok()?;
+        result.released_half_later.as_ref().or(result.released_half.as_ref()).map(Outcome::from_content)
+    }
+
+    /// Whether the drive promised zeros and shows the old data.
+    pub(super) fn violates_claim(&self) -> bool {
+        let promised = matches!(
+            self.claims,
+            Some(Ok(TrimCapabilities { reads_as: Some(ReadsAs::Zeros | ReadsAs::Ones), .. }))
+        );
+        let was_sent =
+            self.read_back.is_some_and(|result| result.is_ok_and(|result| result.sent.refusal.is_none()));
+        promised && was_sent && self.outcome() == Some(Outcome::OldData)
+    }
+
+    /// Kept bytes that are no longer what was written there.
+    pub(super) fn lost_bytes(&self) -> u64 {
+        let kept = self.read_back.and_then(|result| result.ok()?.kept_half);
+        kept.map_or(0, |kept| kept.known_bytes() - kept.pattern_bytes)
+    }
+
+    /// Latency of reads of kept blocks over that of freed ones.
+    pub(super) fn timing(&self) -> Option<Timing> {
+        let result = self.read_back?.ok()?;
+        let numbers = |ns: &[u64]| ns.iter().map(|ns| *ns as f64).collect::<Vec<f64>>();
+        let (kept, released) = (numbers(&result.probes_kept_ns), numbers(&result.probes_released_ns));
+        let ratio = median(&kept)? / median(&released)?;
+        // Each holds what it promises with half of the risk, so that both together do with all of it (Bonferroni).
+        let each = 1.0 - (1.0 - CONFIDENCE) / 2.0;
+        let interval = median_interval(&kept, each).zip(median_interval(&released, each));
+        let interval = interval.filter(|(_, released)| released.low > 0.0).map(|(kept, released)| Interval {
+            low: kept.low / released.high,
+            high: kept.high / released.low,
+        });
+        ratio.is_finite().then_some(Timing { ratio, interval })
+    }
+
+    /// Whether freed blocks are read faster than anything but the mapping table explains.
+    pub(super) fn answers_from_map(&self) -> bool {
+        self.timing().and_then(|timing| timing.interval).is_some_and(|interval| interval.low > FASTER)
+    }
+
+    /// Whether the drive counts what was freed as free again.
+    pub(super) fn frees_allocation(&self) -> bool {
+        let Some(Ok(result)) = self.read_back else { return false };
+        let Some(allocated) = &result.allocated else { return false };
+        let less = allocated.before_bytes.saturating_sub(allocated.after_bytes);
+        less as f64 >= FREED_SHARE_MIN * result.sent.bytes as f64 && less > 0
+    }
+
+    /// Whether TRIM was sent and nothing in the drive's answers shows it.
+    pub(super) fn is_silent(&self) -> bool {
+        let Some(Ok(result)) = self.read_back else { return false };
+        let shows_old = self.outcome() == Some(Outcome::OldData);
+        let knows_no_content = self.outcome().is_none() && !result.probes_kept_ns.is_empty();
+        result.sent.refusal.is_none()
+            && (shows_old || knows_no_content)
+            && !self.answers_from_map()
+            && !self.frees_allocation()
+    }
+}

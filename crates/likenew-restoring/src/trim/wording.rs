@@ -1,0 +1,505 @@
+//! Every sentence of trim.
+
+use likenew_core::answer::{Action, Answer};
+use likenew_core::overview::OverviewTable;
+use likenew_core::quantity::{Factor, Share, Size, range, with_range};
+use likenew_core::trim::{
+    AllocationChange, Content, DiscardCounters, Layer, ReadsAs, TrimMethod, TrimReport,
+};
+use likenew_core::units::Nanos;
+use likenew_procedure_support::wording::{capitalize, count};
+use likenew_stats::interval::Interval;
+
+use super::outcome::Outcome;
+use super::trim_steps::TrimStep;
+
+// Whether TRIM reaches the flash
+
+pub(super) fn reaches(proof: &TrimStep) -> Answer {
+    Answer::good(TRIM, "TRIM", "reaches the flash").with_evidence(step_sentence(proof))
+}
+
+pub(super) fn reaches_summary(gain: Option<f64>) -> String {
+    match gain {
+        Some(ratio) => {
+            format!("TRIM reaches the flash, and random writes are {} as fast with it.", Factor(ratio))
+        }
+        None => "TRIM reaches the flash.".into(),
+    }
+}
+
+pub(super) fn stops_at(layer: &Layer) -> (String, Answer) {
+    let name = layer_name(layer);
+    let summary = format!("TRIM stops at {name}: nothing below receives it.");
+    let answer = Answer::problem(TRIM, "TRIM", format!("stops at {name}"));
+    (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
+}
+
+/// The last layer of all, which is the drive.
+pub(super) fn drive_takes_none(layer: &Layer) -> (String, Answer) {
+    let summary = format!("TRIM stops at the drive itself: {} does not accept it.", layer.name);
+    let answer = Answer::problem(TRIM, "TRIM", format!("stops at {}", layer_name(layer)));
+    (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
+}
+
+/// `loop0 (loop device)`; `dm-0, encryption (dm-crypt)`.
+fn layer_name(layer: &Layer) -> String {
+    let Layer { name, kind, .. } = layer;
+    if kind.contains('(') { format!("{name}, {kind}") } else { format!("{name} ({kind})") }
+}
+
+fn remove_block(remedy: &str) -> Action {
+    Action::new("let_trim_pass", capitalize(remedy))
+}
+
+pub(super) fn unsupported() -> (String, Answer) {
+    ("This drive does not support TRIM.".into(), Answer::problem(TRIM, "TRIM", "not supported by the drive"))
+}
+
+pub(super) fn without_trim(command: String) -> Action {
+    Action::new("restore_without_trim", "See what can restore this drive without TRIM").command(command)
+}
+
+pub(super) fn ignored() -> (String, Answer) {
+    let answer =
+        Answer::problem(TRIM, "TRIM", "sent, but the drive does nothing with it").action(Action::new(
+            "update_firmware",
+            "Look for a firmware update, or for a bridge or controller in between that drops TRIM",
+        ));
+    ("TRIM is sent, but the drive does nothing with it.".into(), answer)
+}
+
+pub(super) fn not_needed() -> (String, Answer) {
+    let answer = Answer::info(TRIM, "TRIM", "not needed; a hard disk overwrites in place")
+        .caveat("A shingled (SMR) disk would gain from it.");
+    ("TRIM is not needed: this is a hard disk, which overwrites in place.".into(), answer)
+}
+
+/// Why it is not known whether TRIM arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt<'a> {
+    /// Nothing was looked at yet.
+    NotBegun,
+    /// Nothing was written, so only what the system says is known.
+    OnlyInspected,
+    /// The file system or the drive refused to send it.
+    NotSent(&'a str),
+    /// Freed blocks could not be read from the device.
+    NotRead(&'a str),
+    /// Freed blocks still hold what had been there.
+    OldData,
+    /// Freed blocks hold other data.
+    OtherData,
+    /// TRIM was sent, and no step proves anything.
+    NoProof,
+}
+
+pub(super) fn undecided(doubt: Doubt<'_>) -> (String, Answer) {
+    let (summary, answer) = match doubt {
+        Doubt::NotBegun => ("Nothing was tested yet.", "not tested yet"),
+        Doubt::OnlyInspected => (
+            "No layer is known to block TRIM, but nothing was written to test whether it arrives.",
+            "no layer is known to block it; whether it arrives is untested",
+        ),
+        Doubt::NotSent(_) => {
+            ("TRIM could not be sent, so whether it would arrive is unknown.", "could not be sent")
+        }
+        Doubt::NotRead(_) => (
+            "TRIM was sent, but whether it arrived could not be seen here.",
+            "sent; whether it arrived could not be seen",
+        ),
+        Doubt::OldData => (
+            "TRIM was sent, but the drive still shows the old data, which proves nothing.",
+            "sent; the drive still shows the old data, which it may",
+        ),
+        Doubt::OtherData => (
+            "TRIM was sent, but freed blocks read as other data, so whether it arrived is unknown.",
+            "sent; freed blocks read as other data",
+        ),
+        Doubt::NoProof => {
+            ("TRIM was sent, but nothing proves that it arrived.", "sent; nothing proves that it arrived")
+        }
+    };
+    let answer = Answer::unknown(TRIM, "TRIM", answer);
+    let answer = match doubt {
+        Doubt::NotSent(reason) | Doubt::NotRead(reason) => answer.with_evidence(format!("{}.", capitalize(reason))),
+        Doubt::OldData => answer.caveat(
+            "A drive may show old data for as long as it likes after TRIM; after a power cycle, or with a longer \
+             --wait, it may show something else.",
+        ),
+        Doubt::OtherData => answer.caveat(
+            "Below encryption, trimmed blocks read as random data; an unencrypted folder on the same drive would tell.",
+        ),
+        Doubt::NotBegun | Doubt::OnlyInspected | Doubt::NoProof => answer,
+    };
+    (summary.into(), answer)
+}
+
+pub(super) fn with_steps(answer: Answer, steps: &[TrimStep]) -> Answer {
+    steps.iter().fold(answer, |answer, step| answer.with_evidence(step_sentence(step)))
+}
+
+fn step_sentence(step: &TrimStep) -> String {
+    let (name, answer, evidence) = (capitalize(step.step), &step.answer, &step.evidence);
+    if evidence.is_empty() { format!("{name}: {answer}.") } else { format!("{name}: {answer} ({evidence}).") }
+}
+
+pub(super) fn measure_effect(command: String) -> Action {
+    Action::new("measure_effect", "Measure whether random writes gain from TRIM, which can decide it")
+        .command(command)
+}
+
+pub(super) const TEST_FOLDER: &str =
+    "On a device or file, trim only inspects; give it a folder on it to test.";
+pub(super) const SENT_BY_FSTRIM_ONLY: &str =
+    "The file system is mounted without discard, so TRIM is sent only when fstrim runs on it.";
+pub(super) const SEEN_AT_THE_TOP: &str = "The layer nearest to the host forgot the data; what lies below a host's file, a bridge or an array is not seen.";
+
+pub(super) fn check_timer() -> Action {
+    Action::new("check_timer", "Check that the timer that runs fstrim is active")
+        .command("systemctl status fstrim.timer")
+}
+
+// Data that was kept
+
+pub(super) fn damaged_neighbors(bytes: u64) -> (String, Answer) {
+    let bytes = Size(bytes);
+    let summary = format!("TRIM damaged data: {bytes} that was not trimmed reads back changed.");
+    let stop = Action::new(
+        "stop_trim",
+        "Stop sending TRIM (and mount without discard) until the firmware is updated",
+    )
+    .command("sudo systemctl disable --now fstrim.timer")
+    .undo("sudo systemctl enable --now fstrim.timer");
+    let answer =
+        Answer::problem("damaged_data", "Data beside trimmed blocks", format!("{bytes} changed by TRIM"))
+            .with_evidence("Both halves of a temporary file were written, and only one of them was trimmed.")
+            .action(stop);
+    (summary, answer)
+}
+
+// What it is worth
+
+/// What a comparison of random writes with and without TRIM came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Comparison {
+    pub(super) ratio: f64,
+    pub(super) interval: Option<Interval>,
+    pub(super) passes_with: usize,
+    pub(super) passes_without: usize,
+    pub(super) freed_bytes: u64,
+    pub(super) freed_share: Option<f64>,
+}
+
+pub(super) fn faster(comparison: &Comparison) -> Answer {
+    let answer = format!("random writes are {} as fast with it", ratio_text(comparison));
+    Answer::info(EFFECT, "Effect of TRIM", answer).with_evidence(comparison_sentence(comparison))
+}
+
+pub(super) fn no_faster(comparison: &Comparison) -> Answer {
+    let answer = format!("none; random writes are {} as fast with it", ratio_text(comparison));
+    Answer::info(EFFECT, "Effect of TRIM", answer).with_evidence(comparison_sentence(comparison))
+}
+
+pub(super) fn gain_unknown(comparison: &Comparison) -> Answer {
+    let answer = match comparison.interval {
+        Some(_) => {
+            format!("random writes are {} as fast with it, too uncertain to call", ratio_text(comparison))
+        }
+        None => format!("random writes are {} as fast with it in a single pass", Factor(comparison.ratio)),
+    };
+    Answer::unknown(EFFECT, "Effect of TRIM", answer).with_evidence(comparison_sentence(comparison))
+}
+
+fn ratio_text(comparison: &Comparison) -> String {
+    let ratio = Factor(comparison.ratio);
+    match comparison.interval {
+        Some(interval) => with_range(ratio, Factor(interval.low), Factor(interval.high)),
+        None => ratio.to_string(),
+    }
+}
+
+fn comparison_sentence(comparison: &Comparison) -> String {
+    let Comparison { passes_with, passes_without, freed_bytes, freed_share, .. } = comparison;
+    let freed = match freed_share {
+        Some(share) => format!("{} ({} of the drive)", Size(*freed_bytes), Share(*share)),
+        None => Size(*freed_bytes).to_string(),
+    };
+    format!(
+        "4K random writes over {}, {passes_with} passes with TRIM and {passes_without} without; beside them, {freed} was freed.",
+        Size(*freed_bytes)
+    )
+}
+
+pub(super) fn gain_not_measured(reason: &str) -> Answer {
+    Answer::unknown(EFFECT, "Effect of TRIM", "not measured, because TRIM could not be sent")
+        .with_evidence(format!("{}.", capitalize(reason)))
+}
+
+pub(super) fn more_passes(command: String) -> Action {
+    Action::new("more_passes", "Measure more passes to narrow the interval").command(command)
+}
+
+pub(super) fn freed_too_little(share: Option<f64>) -> String {
+    match share {
+        Some(share) => format!(
+            "Only {} of the drive was freed, from which a drive with other free space gains little; --space frees more and writes more.",
+            Share(share)
+        ),
+        None => {
+            "A drive with much other free space gains little from this; --space frees more and writes more."
+                .into()
+        }
+    }
+}
+
+// Steps
+
+pub(super) const CAPABILITY: &str = "Does every layer let TRIM pass?";
+pub(super) const CLAIMS: &str = "What does the drive say about itself?";
+pub(super) const SENDING: &str = "Was TRIM sent?";
+pub(super) const READ_BACK: &str = "What do freed blocks read as?";
+pub(super) const TIMING: &str = "Are freed blocks read faster than kept ones?";
+pub(super) const ACCOUNTING: &str = "Does the drive count less space as in use?";
+pub(super) const GAIN: &str = "Do random writes gain from it?";
+pub(super) const NOT_POSSIBLE: &str = "not possible here";
+pub(super) const NOT_READ: &str = "freed blocks were not read";
+
+pub(super) fn layers_pass(blocked_by: Option<&Layer>, nobody_says: bool) -> String {
+    match blocked_by {
+        Some(layer) => format!("no, {} blocks it", layer_name(layer)),
+        None if nobody_says => "unknown".into(),
+        None => "yes, as far as they say".into(),
+    }
+}
+
+pub(super) fn layers_evidence(layers: &[Layer]) -> String {
+    layers.iter().map(|layer| format!("{}: {}", layer.name, layer.evidence)).collect::<Vec<_>>().join("; ")
+}
+
+pub(super) fn claims(trims: Option<bool>, reads_as: Option<ReadsAs>) -> &'static str {
+    use ReadsAs::{Anything, Ones, Same, Zeros};
+    match (trims, reads_as) {
+        (Some(false), _) => "does not support TRIM",
+        (Some(true), Some(Zeros)) => "supports TRIM and promises zeros after it",
+        (Some(true), Some(Ones)) => "supports TRIM and promises 0xFF after it",
+        (Some(true), Some(Same)) => "supports TRIM and promises the same bytes at each read after it",
+        (Some(true), Some(Anything) | None) => "supports TRIM and promises nothing about reads after it",
+        (None, Some(Zeros)) => "promises zeros after TRIM",
+        (None, Some(Ones)) => "promises 0xFF after TRIM",
+        (None, Some(Same)) => "promises the same bytes at each read after TRIM",
+        (None, Some(Anything) | None) => "does not say whether it supports TRIM",
+    }
+}
+
+pub(super) fn sent(report: &TrimReport) -> String {
+    match (&report.refusal, report.means) {
+        (Some(reason), _) => format!("no: {reason}"),
+        (None, TrimMethod::Mount) => "yes, by the file system itself (mounted with discard)".into(),
+        (None, TrimMethod::Fitrim) => "yes, by the file system, asked for this range (FITRIM)".into(),
+        (None, TrimMethod::Command | TrimMethod::Nothing) => "yes, straight to the drive".into(),
+    }
+}
+
+pub(super) fn sent_evidence(report: &TrimReport) -> String {
+    let mut parts = vec![format!("{} freed", Size(report.bytes))];
+    parts.extend(report.accepted_bytes.map(|bytes| format!("{} accepted", Size(bytes))));
+    // A file system that does it by itself has begun before anybody looked at a clock.
+    if matches!(report.means, TrimMethod::Fitrim | TrimMethod::Command) && report.bytes > 0 {
+        let per_gib = Nanos((report.elapsed.0 as f64 / report.bytes as f64 * f64::from(1 << 30)) as u64);
+        parts.push(format!("in {}, {per_gib} per GiB", report.elapsed));
+    }
+    parts.extend(report.discard_counters.iter().map(|DiscardCounters { device, ios, bytes }| {
+        format!("{device} counted {} discarded in {}", Size(*bytes), count(*ios, "I/O"))
+    }));
+    parts.join(", ")
+}
+
+pub(super) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Nothing => "unknown; the place was taken by another file, or could not be read",
+        Outcome::Zeros => "zeros",
+        Outcome::Ones => "0xFF",
+        Outcome::Partly => "partly zeros or 0xFF, partly the old data",
+        Outcome::OldData => "the old data, which proves nothing: a drive may go on showing it",
+        Outcome::Other => "other data: encrypted, or written by another program",
+    }
+}
+
+pub(super) fn contents(contents: [(&str, Option<Content>); 4]) -> String {
+    let known = contents
+        .into_iter()
+        .filter_map(|(when, content)| Some(format!("{when}: {}", content_text(&content?))));
+    known.collect::<Vec<_>>().join("; ")
+}
+
+fn content_text(content: &Content) -> String {
+    let parts = [
+        (content.pattern_bytes, "as written"),
+        (content.zero_bytes, "zeros"),
+        (content.ones_bytes, "0xFF"),
+        (content.other_bytes, "other data"),
+        (content.taken_bytes, "no longer free, left out"),
+        (content.refused_bytes, "unreadable"),
+    ];
+    let parts = parts.into_iter().filter(|(bytes, _)| *bytes > 0);
+    parts.map(|(bytes, what)| format!("{} {what}", Size(bytes))).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn timing(is_faster: bool) -> &'static str {
+    if is_faster { "yes, the drive answers without reading flash" } else { "no" }
+}
+
+pub(super) fn timing_evidence(ratio: f64, interval: Option<Interval>, reads: usize) -> String {
+    let ratio = Factor(ratio);
+    match interval {
+        Some(interval) => format!(
+            "median latency of kept over freed blocks: {} in {reads} alternating 4K reads each",
+            with_range(ratio, Factor(interval.low), Factor(interval.high))
+        ),
+        None => {
+            format!("median latency of kept over freed blocks: {ratio}, in too few reads for an interval")
+        }
+    }
+}
+
+pub(super) fn accounting(is_freed: bool) -> &'static str {
+    if is_freed { "yes" } else { "no" }
+}
+
+pub(super) fn accounting_evidence(change: &AllocationChange) -> String {
+    let (before, after) = (Size(change.before_bytes), Size(change.after_bytes));
+    format!("{before} before and {after} after, according to {}", change.source)
+}
+
+pub(super) fn gain_step(ratio: f64, is_faster: bool, is_decided: bool) -> String {
+    match (is_faster, is_decided) {
+        (true, _) => format!("yes, {} as fast", Factor(ratio)),
+        (false, true) => "no".into(),
+        (false, false) => "undecided".into(),
+    }
+}
+
+pub(super) fn gain_evidence(comparison: &Comparison) -> String {
+    let interval = comparison.interval.map_or_else(
+        || "no interval".to_owned(),
+        |interval| format!("95% interval {}", range(Factor(interval.low), Factor(interval.high))),
+    );
+    let share =
+        comparison.freed_share.map_or_else(String::new, |share| format!(", {} of the drive", Share(share)));
+    format!(
+        "4K random writes over {}, {} passes with TRIM and {} without, {interval}; freed beside them: {}{share}",
+        Size(comparison.freed_bytes),
+        comparison.passes_with,
+        comparison.passes_without,
+        Size(comparison.freed_bytes)
+    )
+}
+
+// Overview, tables, series
+
+pub(super) fn step_table(steps: &[TrimStep]) -> OverviewTable {
+    let mut table = OverviewTable::new(["question", "answer"]);
+    for step in steps {
+        table.push([step.question, &*step.answer]);
+    }
+    table
+}
+
+pub(super) fn passes(passes: Option<bool>) -> &'static str {
+    match passes {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "does not say",
+    }
+}
+
+pub(super) const EFFECT_TITLE: &str = "Random writes with and without TRIM";
+pub(super) const LATENCY_TITLE: &str = "Read latency of kept and freed blocks";
+pub(super) const WITH: &str = "with TRIM";
+pub(super) const WITHOUT: &str = "without TRIM";
+pub(super) const KEPT: &str = "kept";
+pub(super) const FREED: &str = "freed";
+pub(super) const RANDOM_WRITE: &str = "4K random write";
+
+// Workloads, as progress shows them
+
+pub(super) const FILL_KEPT: &str = "fill the kept half";
+pub(super) const FILL_DELETED: &str = "fill the half to delete";
+pub(super) const SETTLE: &str = "settle";
+pub(super) const WRITE_WITH: &str = "4K random write with TRIM";
+pub(super) const WRITE_WITHOUT: &str = "4K random write without TRIM";
+
+// Settings and plans
+
+pub(super) fn bad_size(size: u64) -> String {
+    format!("size = {}: must be a multiple of 1 MiB, from 1MiB to 64GiB", Size(size))
+}
+
+pub(super) fn small_space() -> String {
+    "space: needs at least 2MiB, one half to write over and one to free".into()
+}
+
+pub(super) fn space_does_not_fit(space: u64, capacity: u64) -> String {
+    format!(
+        "space = {} does not fit into {}, or is less than 2 MiB: give another --space, or --no-worth",
+        Size(space),
+        Size(capacity)
+    )
+}
+
+pub(super) const TRIM: &str = "trim";
+pub(super) const EFFECT: &str = "effect";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(ratio: f64, interval: Option<(f64, f64)>) -> Comparison {
+        Comparison {
+            ratio,
+            interval: interval.map(|(low, high)| Interval { low, high }),
+            passes_with: 4,
+            passes_without: 4,
+            freed_bytes: 512 << 20,
+            freed_share: Some(0.5),
+        }
+    }
+
+    #[test]
+    fn the_effect_is_a_factor_with_its_range() {
+        let answer = faster(&comparison(1.5, Some((1.4, 1.62))));
+        assert_eq!(answer.answer, "random writes are 1.50× (1.40–1.62) as fast with it");
+        assert_eq!(
+            answer.evidence,
+            [
+                "4K random writes over 512 MiB, 4 passes with TRIM and 4 without; beside them, 512 MiB (50% of the drive) was freed."
+            ]
+        );
+        let answer = gain_unknown(&comparison(1.1, Some((0.9, 1.4))));
+        assert_eq!(
+            answer.answer,
+            "random writes are 1.10× (0.900–1.40) as fast with it, too uncertain to call"
+        );
+        assert_eq!(
+            reaches_summary(Some(1.5)),
+            "TRIM reaches the flash, and random writes are 1.50× as fast with it."
+        );
+    }
+
+    #[test]
+    fn a_layer_that_blocks_is_named_with_its_remedy() {
+        let layer = Layer {
+            name: "dm-0".into(),
+            kind: "encryption (dm-crypt)".into(),
+            passes: Some(false),
+            discard_max_bytes: Some(0),
+            granularity_bytes: None,
+            evidence: "queue/discard_max_bytes = 0".into(),
+            remedy: Some("open it with --allow-discards".into()),
+        };
+        let (summary, answer) = stops_at(&layer);
+        assert_eq!(summary, "TRIM stops at dm-0, encryption (dm-crypt): nothing below receives it.");
+        assert_eq!(answer.actions[0].why, "Open it with --allow-discards");
+    }
+}

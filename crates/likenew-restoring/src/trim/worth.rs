@@ -1,0 +1,221 @@
+//! What TRIM is worth: random writes with it over random writes without.
+
+use likenew_core::answer::Answer;
+use likenew_core::findings::Row;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::Evidence;
+use likenew_core::segment::Segment;
+use likenew_stats::interval::{Interval, ratio_interval};
+use serde::Serialize;
+
+use super::TrimOptions;
+use super::trim_evidence::TrimEvidence;
+use super::trim_steps::TrimStep;
+use super::wording::{self, Comparison};
+use super::workload_plan::WorkloadPlan;
+use likenew_procedure_support::CONFIDENCE;
+use likenew_procedure_support::rows::{LatencyColumns, row};
+
+use crate::command::likenew;
+
+/// A smaller ratio than this counts as no difference.
+const RATIO_INSIGNIFICANT: f64 = 1.05;
+/// Where at least this share of the medium is freed, a drive that obeys TRIM has so much more room that its random writes
+/// gain from it, unless it never had to collect garbage.
+const MUCH: f64 = 0.25;
+
+/// Whether random writes gain from TRIM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gain {
+    /// They are faster with it.
+    Faster,
+    /// They are not.
+    None,
+    /// What was measured does not decide it.
+    Undecided,
+}
+
+/// What was measured.
+pub(super) struct Worth<'e> {
+    passes: Vec<(bool, &'e Segment)>,
+    measured: bool,
+    /// Why TRIM could not be sent.
+    refusal: Option<String>,
+    released_bytes: u64,
+    released_share: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct WorthRow {
+    test: &'static str,
+    without_bytes_per_s: f64,
+    with_bytes_per_s: f64,
+    ratio: f64,
+    ratio_low: Option<f64>,
+    ratio_high: Option<f64>,
+    freed_bytes: u64,
+    freed_percent: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct PassRow {
+    trim: &'static str,
+    pass: usize,
+    bytes_per_s: Option<f64>,
+    iops: Option<f64>,
+    #[serde(flatten)]
+    latency: LatencyColumns,
+}
+
+/// Passes that did not fail.
+fn measured_passes(mut passes: Vec<(bool, &Segment)>) -> Vec<(bool, &Segment)> {
+    passes.retain(|(_, segment)| segment.measurement_error().is_none());
+    passes
+}
+
+impl<'e> Worth<'e> {
+    pub(super) fn from_evidence(
+        workload_plan: &WorkloadPlan<'_>,
+        trim_evidence: &TrimEvidence<'e>,
+        evidence: &'e Evidence,
+    ) -> Self {
+        let medium = trim_evidence.path.and_then(|path| path.ok()?.medium_bytes);
+        let released_bytes = workload_plan.half();
+        let unsent = evidence.observations.iter().find_map(|observation| {
+            match (&observation.probe, &observation.result) {
+                (Probe::Release { .. }, ProbeResult::Unknown(reason)) => Some(reason.clone()),
+                _ => None,
+            }
+        });
+        Self {
+            passes: if workload_plan.measures() {
+                measured_passes(workload_plan.passes(evidence))
+            } else {
+                Vec::new()
+            },
+            measured: workload_plan.measures(),
+            refusal: trim_evidence.refusal().map(str::to_owned).or(unsent),
+            released_bytes,
+            released_share: medium.map(|medium| released_bytes as f64 / medium.max(1) as f64),
+        }
+    }
+
+    /// Speeds of the passes with or without, in bytes a second.
+    pub(super) fn speeds(&self, trimmed: bool) -> Vec<f64> {
+        let of = self.passes.iter().filter(|(with, _)| *with == trimmed);
+        of.filter_map(|(_, segment)| segment.bytes_per_s()).collect()
+    }
+
+    /// Mean speed with TRIM over mean speed without.
+    pub(super) fn ratio(&self) -> Option<f64> {
+        let mean = |speeds: Vec<f64>| speeds.iter().sum::<f64>() / speeds.len() as f64;
+        let ratio = mean(self.speeds(true)) / mean(self.speeds(false));
+        ratio.is_finite().then_some(ratio)
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        // What could not be sent made no difference, whatever was measured.
+        let sent = self.refusal.is_none();
+        let interval =
+            sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE)).flatten();
+        // No speed is negative, whatever a few passes that scatter leave possible.
+        interval.map(|interval| Interval { low: interval.low.max(0.0), ..interval })
+    }
+
+    /// Whether random writes gain from it.
+    pub(super) fn gain(&self) -> Gain {
+        match self.interval() {
+            Some(interval) if interval.low > RATIO_INSIGNIFICANT => Gain::Faster,
+            Some(interval) if interval.high < RATIO_INSIGNIFICANT => Gain::None,
+            _ => Gain::Undecided,
+        }
+    }
+
+    /// Whether so much was freed that a drive that obeys TRIM shows it.
+    pub(super) fn frees_enough(&self) -> bool {
+        self.released_share.is_some_and(|share| share >= MUCH)
+    }
+
+    pub(super) fn step(&self) -> Option<TrimStep> {
+        let comparison = self.comparison()?;
+        let gain = self.gain();
+        Some(TrimStep {
+            step: "effect",
+            question: wording::GAIN,
+            answer: wording::gain_step(comparison.ratio, gain == Gain::Faster, gain != Gain::Undecided),
+            evidence: wording::gain_evidence(&comparison),
+            decisive: gain == Gain::Faster,
+        })
+    }
+
+    fn comparison(&self) -> Option<Comparison> {
+        Some(Comparison {
+            ratio: self.ratio()?,
+            interval: self.interval(),
+            passes_with: self.speeds(true).len(),
+            passes_without: self.speeds(false).len(),
+            freed_bytes: self.released_bytes,
+            freed_share: self.released_share,
+        })
+    }
+
+    /// Whether it is worth anything, if that was asked and could be measured.
+    pub(super) fn answer(&self, options: &TrimOptions, evidence: &Evidence) -> Option<Answer> {
+        let comparison = self.comparison();
+        if !self.measured || (comparison.is_none() && self.refusal.is_none()) {
+            return None;
+        }
+        if let Some(reason) = &self.refusal {
+            return Some(wording::gain_not_measured(reason));
+        }
+        let comparison = comparison?;
+        let mut answer = match self.gain() {
+            Gain::Faster => wording::faster(&comparison),
+            Gain::None => wording::no_faster(&comparison),
+            Gain::Undecided => {
+                let passes = format!("--passes {}", (2 * options.passes).max(4));
+                wording::gain_unknown(&comparison)
+                    .action(wording::more_passes(likenew("trim", evidence, &passes)))
+            }
+        };
+        if let Some(interval) = comparison.interval {
+            answer = answer.estimate(comparison.ratio, interval.low, interval.high, "×");
+        }
+        if !self.frees_enough() && self.gain() != Gain::Faster {
+            answer = answer.caveat(wording::freed_too_little(self.released_share));
+        }
+        Some(answer)
+    }
+
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let Some(ratio) = self.ratio() else { return Vec::new() };
+        let mean = |speeds: Vec<f64>| speeds.iter().sum::<f64>() / speeds.len() as f64;
+        let interval = self.interval();
+        vec![row(WorthRow {
+            test: wording::RANDOM_WRITE,
+            without_bytes_per_s: mean(self.speeds(false)),
+            with_bytes_per_s: mean(self.speeds(true)),
+            ratio,
+            ratio_low: interval.map(|interval| interval.low),
+            ratio_high: interval.map(|interval| interval.high),
+            freed_bytes: self.released_bytes,
+            freed_percent: self.released_share.map(|share| share * 100.0),
+        })]
+    }
+
+    pub(super) fn pass_rows(&self) -> Vec<Row> {
+        let mut counts = [0; 2];
+        let rows = self.passes.iter().map(|(trimmed, segment)| {
+            let pass = &mut counts[usize::from(*trimmed)];
+            *pass += 1;
+            row(PassRow {
+                trim: if *trimmed { "with" } else { "without" },
+                pass: *pass,
+                bytes_per_s: segment.bytes_per_s(),
+                iops: segment.iops(),
+                latency: LatencyColumns::from(&segment.total()),
+            })
+        });
+        rows.collect()
+    }
+}

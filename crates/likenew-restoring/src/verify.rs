@@ -1,0 +1,192 @@
+//! Writes sectors that say what they are, reads them back, and says what a drive really holds: first a few where a
+//! counterfeit gives itself away, then all of them.
+
+mod answers;
+mod boundaries;
+mod capacity;
+mod device_wrap;
+mod findings;
+mod narrowing;
+mod parts;
+mod wording;
+mod workload_plan;
+
+use likenew_core::findings::Findings;
+use likenew_core::probe::Probe;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::target::Geometry;
+use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::workload::{SAMPLES_MAX, Workload};
+use serde::{Deserialize, Serialize};
+
+use likenew_procedure_support::options::options;
+use workload_plan::WorkloadPlan;
+
+/// What it asks and costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "verify",
+    question: "Is its capacity real, and does it keep what is written?",
+    writes: "writes the free space, or the whole drive, once per pass; in a folder only temporary files",
+    manual: include_str!("verify.md"),
+};
+
+/// The settings of a verification.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VerifyOptions {
+    /// Files that a folder is divided into.
+    pub files: u32,
+    /// Bytes of each; a multiple of the block.
+    #[serde(with = "size_text")]
+    pub file_size: u64,
+    /// Bytes from the first address on; all there are if not said.
+    #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
+    pub span: Option<u64>,
+    /// Bytes of one I/O.
+    #[serde(with = "size_text")]
+    pub block: u64,
+    /// I/Os in flight.
+    pub depth: u32,
+    /// Parts that a pass is measured in.
+    pub parts: u32,
+    /// How often all of it is written and read back.
+    pub passes: u32,
+    /// Random places that are probed before the first pass; 0 for no probes at all.
+    pub probes: u32,
+    /// Whether nothing follows the probes.
+    pub quick: bool,
+    /// Whether everything is written even if damage was found early.
+    pub full: bool,
+    /// Whether nothing is written: what an earlier run with the same seed left is read.
+    pub read_only: bool,
+    /// How long the drive rests between writing and reading.
+    #[serde(with = "duration_text")]
+    pub rest: Nanos,
+    /// The most that the drive's cache may hold: less than that may be read back from the cache alone.
+    #[serde(with = "size_text")]
+    pub cache: u64,
+}
+
+impl Default for VerifyOptions {
+    /// Hard disks have up to 512 MB of cache, and flash drives use theirs for the mapping table: 1 GiB is more than any of
+    /// them answers from.
+    fn default() -> Self {
+        Self {
+            files: 1,
+            file_size: 1 << 30,
+            span: None,
+            block: 1 << 20,
+            depth: 4,
+            parts: 100,
+            passes: 1,
+            probes: 400,
+            quick: false,
+            full: false,
+            read_only: false,
+            rest: Nanos::ZERO,
+            cache: 1 << 30,
+        }
+    }
+}
+
+/// More parts or passes than this are taken for a mistake.
+const PARTS_MAX: u32 = 5_000;
+const PASSES_MAX: u32 = 1_000;
+
+/// The procedure.
+pub struct Verify {
+    options: VerifyOptions,
+}
+
+impl Verify {
+    /// From a plan's options.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        Self::new(options("verify", table)?)
+    }
+
+    /// With these settings.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn new(options: VerifyOptions) -> Result<Self, String> {
+        let VerifyOptions { files, file_size, block, depth, parts, passes, probes, .. } = options;
+        if !(512..=1 << 30).contains(&block) || !block.is_multiple_of(512) {
+            return Err(wording::bad_block(block));
+        }
+        if files == 0 || file_size == 0 || !file_size.is_multiple_of(block) {
+            return Err(wording::bad_files(files, file_size, block));
+        }
+        for (name, value, most) in
+            [("depth", depth, 1024), ("parts", parts, PARTS_MAX), ("passes", passes, PASSES_MAX)]
+        {
+            if value == 0 || value > most {
+                return Err(wording::out_of_range(name, value, 1, most));
+            }
+        }
+        if probes > SAMPLES_MAX {
+            return Err(wording::out_of_range("probes", probes, 0, SAMPLES_MAX));
+        }
+        if options.quick && (probes == 0 || options.full || options.read_only) {
+            return Err(wording::bad_quick());
+        }
+        Ok(Self { options })
+    }
+
+    /// Bytes that are verified on a drive of this geometry.
+    ///
+    /// # Errors
+    /// A sentence, if there are not so many, or if it is less than one block.
+    fn span(&self, geometry: &Geometry) -> Result<u64, String> {
+        let VerifyOptions { span, block, read_only, .. } = self.options;
+        if !geometry.writable && !read_only {
+            return Err(wording::read_only_target());
+        }
+        let span = span.unwrap_or(geometry.capacity);
+        let span = span - span % u64::from(geometry.block.max(512));
+        if span > geometry.capacity {
+            return Err(wording::span_too_large(span, geometry.capacity));
+        }
+        if span < block {
+            return Err(wording::span_too_small(span, block));
+        }
+        Ok(span)
+    }
+
+    fn workload_plan<'a>(&self, evidence: &'a Evidence) -> Result<WorkloadPlan<'a>, String> {
+        Ok(WorkloadPlan::walk(&self.options, self.span(&evidence.geometry)?, evidence))
+    }
+}
+
+impl Procedure for Verify {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: self.options.files, file_bytes: self.options.file_size }
+    }
+
+    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+        let workload_plan = self.workload_plan(evidence)?;
+        let Some(task) = &workload_plan.next else {
+            return Ok(if workload_plan.asks_for_extents(evidence) {
+                Step::Probe(Probe::Extents)
+            } else {
+                Step::Done
+            });
+        };
+        let seed = evidence.plan.seed_of(evidence.segments.len());
+        let workload = workload_plan.layout.workload(task);
+        Ok(Step::Run(Workload { seed: task.seed(&evidence.plan).unwrap_or(seed), ..workload }))
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Findings {
+        match self.workload_plan(evidence) {
+            Ok(workload_plan) => findings::findings(&self.options, &workload_plan, evidence),
+            Err(reason) => Findings { summary: wording::nothing_verified(&reason), ..Findings::default() },
+        }
+    }
+}

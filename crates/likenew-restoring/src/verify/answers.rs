@@ -1,0 +1,194 @@
+//! What a verification concludes: whether the capacity is real, and whether what was written is what was read.
+
+use likenew_core::answer::Answer;
+use likenew_core::damage::{Damage, DamagedRange};
+use likenew_core::drive::Kind as DriveKind;
+use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::target::Clock;
+
+use super::capacity::Capacity;
+use super::findings::DamageSummary;
+use super::wording::{self, Doubt, Subject};
+use super::workload_plan::{Task, WorkloadPlan};
+use crate::command::{likenew, loss_of_writing};
+
+/// What is said first, and every answer, most important first.
+pub(super) struct Conclusion {
+    pub(super) summary: String,
+    pub(super) answers: Vec<Answer>,
+    /// All damage, each byte once.
+    pub(super) total: Damage,
+}
+
+/// What a verification rests on, and what it is about.
+struct Case<'a> {
+    workload_plan: &'a WorkloadPlan<'a>,
+    evidence: &'a Evidence,
+    capacity: &'a Capacity,
+    total: Damage,
+    first: Option<&'a DamagedRange>,
+    subject: Subject,
+    /// What the subject claims to hold.
+    claimed: u64,
+}
+
+/// Out of everything that was found.
+pub(super) fn conclude(
+    workload_plan: &WorkloadPlan<'_>,
+    evidence: &Evidence,
+    capacity: &Capacity,
+    damage: &DamageSummary,
+) -> Conclusion {
+    let layout = &workload_plan.layout;
+    let mut total = damage.total();
+    if let Some((_, last)) = damage.passes.last().filter(|(_, last)| layout.is_folder && last.bytes() > 0) {
+        // In a folder each byte counts once, and a spot check has read some of them before.
+        total = last.clone();
+    }
+    let (subject, claimed) = match evidence.identity.kind {
+        DriveKind::Folder => (Subject::Folder, layout.span),
+        _ if layout.span == evidence.geometry.capacity => (Subject::Drive, layout.span),
+        _ => (Subject::Beginning, evidence.geometry.capacity),
+    };
+    let case = Case { workload_plan, evidence, capacity, total, first: damage.first(), subject, claimed };
+    let (summary, answers) = if case.total.bytes() > 0 { case.with_damage() } else { case.without_damage() };
+    Conclusion { summary, answers, total: case.total }
+}
+
+impl Case<'_> {
+    fn with_damage(&self) -> (String, Vec<Answer>) {
+        let (damage_summary, integrity) = wording::damaged(self.subject, &self.total, self.first);
+        match self.counterfeit_limit() {
+            Some(most) => {
+                let (summary, capacity) =
+                    wording::counterfeit(self.subject, self.claimed, self.capacity, most);
+                (summary, vec![self.ended_early(capacity), integrity])
+            }
+            None => {
+                let capacity = wording::capacity_unexplained(self.subject);
+                let integrity = self.advise_repair(integrity);
+                (damage_summary, vec![self.ended_early(integrity), capacity])
+            }
+        }
+    }
+
+    fn without_damage(&self) -> (String, Vec<Answer>) {
+        let compared = self.total.checked_bytes;
+        let (summary, capacity) = match self.capacity_doubt() {
+            Some(doubt) => {
+                let (summary, answer) = wording::capacity_unproven(doubt, self.claimed, compared);
+                (summary, self.advise_more(answer, doubt))
+            }
+            None => {
+                let read_only = self.workload_plan.layout.options.read_only;
+                wording::holds_all(self.subject, self.claimed, compared, read_only)
+            }
+        };
+        if compared == 0 {
+            return (wording::nothing_read_back(), vec![capacity, wording::integrity_unread()]);
+        }
+        let integrity = match self.integrity_doubt() {
+            Some(doubt) => wording::intact_with_doubt(compared, doubt),
+            None => wording::intact(compared),
+        };
+        (summary, vec![capacity, integrity])
+    }
+
+    /// The size at which addresses wrap around, or from which on nothing is there: not damage here and there.
+    fn counterfeit_limit(&self) -> Option<u64> {
+        let most = self.capacity.holds_at_most_bytes?;
+        let ends_there = self.first.is_some_and(|first| first.from >= most);
+        (self.capacity.wraps_at_bytes.is_some() || ends_there).then_some(most)
+    }
+
+    fn ended_early(&self, answer: Answer) -> Answer {
+        let plan = self.workload_plan;
+        let read_all = plan.last_part_read().is_some_and(|part| part + 1 == plan.layout.parts());
+        if plan.next.is_some() || read_all {
+            return answer;
+        }
+        let ios =
+            plan.history.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
+        let command = likenew("verify", self.evidence, "--full");
+        let bytes = plan.layout.span.saturating_mul(plan.layout.options.passes.into());
+        wording::ended_early(answer, ios).action(wording::verify_full(
+            command,
+            bytes,
+            loss_of_writing(self.evidence),
+        ))
+    }
+
+    /// A simulated drive has no cable.
+    fn advise_repair(&self, answer: Answer) -> Answer {
+        if self.evidence.identity.kind == DriveKind::Simulated {
+            return answer;
+        }
+        let command = likenew("verify", self.evidence, "");
+        answer
+            .action(wording::copy_first())
+            .action(wording::change_cable(command, loss_of_writing(self.evidence)))
+    }
+
+    fn advise_more(&self, answer: Answer, doubt: Doubt) -> Answer {
+        let (evidence, capacity) = (self.evidence, self.evidence.geometry.capacity);
+        let loses = loss_of_writing(evidence);
+        let is_folder = self.subject == Subject::Folder;
+        match doubt {
+            Doubt::ProbesOnly | Doubt::PartOnly { .. } => {
+                answer.action(wording::verify_all(likenew("verify", evidence, ""), capacity, loses))
+            }
+            Doubt::DriveCache { cache, .. } if !is_folder && capacity >= cache => {
+                answer.action(wording::exceed_cache(likenew("verify", evidence, ""), capacity, loses))
+            }
+            _ => answer,
+        }
+    }
+
+    /// Why a drive without any damage is not known to hold everything.
+    fn capacity_doubt(&self) -> Option<Doubt> {
+        let (plan, layout) = (self.workload_plan, &self.workload_plan.layout);
+        if plan.next.is_some() || plan.reads().next().is_none() {
+            return Some(if layout.options.quick { Doubt::ProbesOnly } else { Doubt::Unfinished });
+        }
+        let part = Doubt::PartOnly { span: layout.span, capacity: self.evidence.geometry.capacity };
+        self.unread().or((self.subject == Subject::Beginning).then_some(part)).or_else(|| self.memory())
+    }
+
+    /// Why what was compared may not be what the drive holds.
+    fn integrity_doubt(&self) -> Option<Doubt> {
+        let is_unfinished = self.workload_plan.next.is_some() && !self.workload_plan.layout.options.quick;
+        self.memory().or(is_unfinished.then_some(Doubt::Unfinished)).or_else(|| self.unread())
+    }
+
+    /// What could not be read was not compared either.
+    fn unread(&self) -> Option<Doubt> {
+        let plan = self.workload_plan;
+        let asked: u64 = plan
+            .reads()
+            .map(|(_, part, _)| {
+                let range = plan.layout.part(part);
+                range.end - range.start
+            })
+            .sum();
+        let damage = plan.reads().filter_map(|(_, _, segment)| segment.damage.as_ref());
+        let compared: u64 = damage.map(|damage| damage.checked_bytes).sum();
+        (compared < asked).then(|| Doubt::Unread { bytes: asked - compared })
+    }
+
+    /// Why what was read may have come from memory rather than from where it was written to.
+    fn memory(&self) -> Option<Doubt> {
+        if self.evidence.geometry.clock == Clock::Virtual {
+            return None;
+        }
+        // Where direct I/O is refused, the drive says so among its caveats.
+        if self.evidence.identity.caveats.iter().any(|caveat| caveat.contains("through the page cache")) {
+            return Some(Doubt::PageCache);
+        }
+        let layout = &self.workload_plan.layout;
+        let (span, cache) = (layout.span, layout.options.cache);
+        let history = &self.workload_plan.history;
+        let rereads = history.iter().any(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. }));
+        (span < cache && !layout.options.read_only && rereads).then_some(Doubt::DriveCache { span, cache })
+    }
+}

@@ -1,0 +1,494 @@
+//! Every sentence of a verification.
+
+use likenew_core::answer::{Action, Answer, Loss};
+use likenew_core::damage::{Damage, DamagedRange, Kind};
+use likenew_core::io::Op;
+use likenew_core::overview::OverviewTable;
+use likenew_core::quantity::{Number, Rate, Share, Size};
+
+use super::capacity::Capacity;
+use super::device_wrap::DeviceWrap;
+
+/// Why a drive without any damage is not known to hold everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// Only probes were written.
+    ProbesOnly,
+    /// The run ended before everything was read back.
+    Unfinished,
+    /// So many bytes could not be read.
+    Unread { bytes: u64 },
+    /// Only the beginning of the drive was written.
+    PartOnly { span: u64, capacity: u64 },
+    /// Reads went through the page cache.
+    PageCache,
+    /// Less was written than the drive's own memory may hold.
+    DriveCache { span: u64, cache: u64 },
+}
+
+/// What the capacity is said of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// A whole drive.
+    Drive,
+    /// The first bytes of a drive.
+    Beginning,
+    /// Free space of a folder, filled with temporary files.
+    Folder,
+}
+
+// Capacity
+
+pub(super) fn holds_all(subject: Subject, claimed: u64, compared: u64, read_only: bool) -> (String, Answer) {
+    let (claimed, compared) = (Size(claimed), Size(compared));
+    let (summary, answer) = match subject {
+        Subject::Folder => (
+            format!("The free space holds all {claimed} written to it: every byte read back as written."),
+            format!("all {claimed} of the free space written"),
+        ),
+        Subject::Drive | Subject::Beginning => (
+            format!("Holds all {claimed} it claims: every byte read back as written."),
+            format!("all {claimed} it claims"),
+        ),
+    };
+    let how = if read_only {
+        format!("Every byte is still what the earlier run wrote; {compared} was compared.")
+    } else {
+        format!("Everything was written before anything was read back; {compared} was compared, every byte.")
+    };
+    (summary, Answer::good(CAPACITY, "Capacity", answer).with_evidence(how))
+}
+
+pub(super) fn counterfeit(
+    subject: Subject,
+    claimed: u64,
+    capacity: &Capacity,
+    most: u64,
+) -> (String, Answer) {
+    let least = capacity.holds_at_least_bytes;
+    let is_exact = least == most || capacity.wraps_at_bytes == Some(most) || capacity.device_wrap.is_some();
+    let (claimed, real, exactly) = (Size(claimed), Size(most), Number(most as f64));
+    let wraps_there = capacity.wraps_at_bytes == Some(most);
+    let (summary, answer) = match (subject, is_exact) {
+        (Subject::Folder, _) => (
+            format!("Counterfeit capacity: the drive below this folder holds {real} at most."),
+            format!("{real} at most, on the drive below this folder"),
+        ),
+        (_, true) => (
+            format!("Counterfeit capacity: it holds {real}, not the {claimed} it claims."),
+            format!("{real}, not the {claimed} it claims"),
+        ),
+        (_, false) => (
+            format!("Counterfeit capacity: it holds {real} at most, not the {claimed} it claims."),
+            format!("{real} at most, not the {claimed} it claims"),
+        ),
+    };
+    let answer = if wraps_there { format!("{answer}; addresses wrap around there") } else { answer };
+    let answer = Answer::problem(CAPACITY, "Capacity", answer);
+    let answer = match (capacity.wraps_at_bytes, capacity.device_wrap) {
+        (_, Some(DeviceWrap { at, evidence_bytes })) => answer.with_evidence(format!(
+            "The drive's addresses wrap around at {} bytes: the file system says where {} of the damaged files lie, \
+             and no other size explains what they hold.",
+            Number(at as f64),
+            Size(evidence_bytes)
+        )),
+        (Some(wrap), None) => answer.with_evidence(format!(
+            "Addresses wrap around at {} bytes: what is written beyond overwrites the beginning.",
+            Number(wrap as f64)
+        )),
+        (None, None) => answer
+            .with_evidence(format!("What is written beyond {exactly} bytes is not there when it is read back.")),
+    };
+    let answer = if is_exact {
+        answer
+    } else {
+        answer.with_evidence(format!("Its real capacity is between {} and {real}.", Size(least)))
+    };
+    (summary, answer.action(return_or_shrink(most)))
+}
+
+/// Damage that no single limit explains.
+pub(super) fn capacity_unexplained(subject: Subject) -> Answer {
+    let answer = Answer::unknown(CAPACITY, "Capacity", "unknown; no single limit explains the damage");
+    match subject {
+        Subject::Folder => answer.with_evidence(
+            "Where the drive below ends does not follow from the damage: the file system decides where on it files lie.",
+        ),
+        Subject::Drive | Subject::Beginning => answer,
+    }
+}
+
+pub(super) fn capacity_unproven(doubt: Doubt, claimed: u64, compared: u64) -> (String, Answer) {
+    let (claimed, compared) = (Size(claimed), Size(compared));
+    let answer = match doubt {
+        Doubt::ProbesOnly => format!("{claimed} claimed, unproven; the {compared} of probes is intact"),
+        Doubt::Unfinished => format!("{claimed} claimed, unproven; the run ended early"),
+        Doubt::Unread { bytes } => format!("{claimed} claimed, unproven; {} could not be read", Size(bytes)),
+        Doubt::PartOnly { span, capacity } => {
+            format!("{} claimed, unproven; only the first {} was written", Size(capacity), Size(span))
+        }
+        Doubt::PageCache => format!("{claimed} claimed, unproven; the page cache may have answered"),
+        Doubt::DriveCache { .. } => {
+            format!("{claimed} claimed, unproven; the drive's cache may have answered")
+        }
+    };
+    let summary = match doubt {
+        Doubt::ProbesOnly => {
+            format!(
+                "No damage in {compared} of probes; only writing everything proves the {claimed} it claims."
+            )
+        }
+        Doubt::Unfinished => {
+            format!("No damage in {compared}, but the run ended before everything was read back.")
+        }
+        Doubt::Unread { bytes } => format!("No damage in {compared}, but {} could not be read.", Size(bytes)),
+        Doubt::PartOnly { span, capacity } => format!(
+            "The first {} read back as written; the rest of the {} it claims is untested.",
+            Size(span),
+            Size(capacity)
+        ),
+        Doubt::PageCache => {
+            format!("No damage in {compared}, but the page cache may have answered for the drive.")
+        }
+        Doubt::DriveCache { .. } => {
+            format!("No damage in {compared}, but the drive's cache may have answered.")
+        }
+    };
+    (summary, explain(Answer::unknown(CAPACITY, "Capacity", answer), doubt))
+}
+
+/// What nobody knows yet, before anything was read back.
+pub(super) fn nothing_read_back() -> String {
+    "Nothing was read back yet, so nothing is known of the capacity.".into()
+}
+
+/// The reason for a doubt, in one sentence.
+fn explain(answer: Answer, doubt: Doubt) -> Answer {
+    match doubt {
+        Doubt::ProbesOnly => answer.caveat("A few intact blocks prove nothing about all the others."),
+        Doubt::PartOnly { .. } => {
+            answer.caveat("On a counterfeit, what is written beyond would overwrite this beginning.")
+        }
+        Doubt::PageCache => {
+            answer.caveat("Direct I/O was refused, so reads may have come from memory instead of the drive.")
+        }
+        Doubt::DriveCache { span, cache } => answer.caveat(format!(
+            "The {} written is less than a drive's cache may hold ({}; --cache SIZE says how much yours does).",
+            Size(span),
+            Size(cache)
+        )),
+        Doubt::Unfinished | Doubt::Unread { .. } => answer,
+    }
+}
+
+// Integrity
+
+pub(super) fn intact(compared: u64) -> Answer {
+    Answer::good(INTEGRITY, "Data integrity", format!("all {} compared is as written", Size(compared)))
+}
+
+pub(super) fn intact_with_doubt(compared: u64, doubt: Doubt) -> Answer {
+    let compared = Size(compared);
+    let answer = match doubt {
+        Doubt::PageCache => format!("{compared} compared without damage; the page cache may have answered"),
+        Doubt::DriveCache { .. } => {
+            format!("{compared} compared without damage; the drive's cache may have answered")
+        }
+        Doubt::Unread { bytes } => {
+            format!("{compared} compared without damage; {} could not be read", Size(bytes))
+        }
+        Doubt::Unfinished | Doubt::ProbesOnly | Doubt::PartOnly { .. } => {
+            format!("{compared} compared without damage; the run ended early")
+        }
+    };
+    explain(Answer::unknown(INTEGRITY, "Data integrity", answer), doubt)
+}
+
+pub(super) fn integrity_unread() -> Answer {
+    Answer::unknown(INTEGRITY, "Data integrity", "nothing was read back yet")
+}
+
+pub(super) fn damaged(subject: Subject, total: &Damage, first: Option<&DamagedRange>) -> (String, Answer) {
+    let (bytes, checked) = (Size(total.bytes()), Size(total.checked_bytes));
+    let (summary, answer) = if subject == Subject::Folder {
+        let intact = Size(total.checked_bytes - total.bytes());
+        (
+            format!("{bytes} of the {checked} written did not read back as written; {intact} did."),
+            format!("{intact} of the {checked} written read back as written; {bytes} did not"),
+        )
+    } else {
+        (
+            format!("{bytes} of the {checked} read is not what was written."),
+            format!("{bytes} of the {checked} read is not what was written"),
+        )
+    };
+    let mut answer = Answer::problem(INTEGRITY, "Data integrity", answer);
+    for kind in Kind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0) {
+        answer = answer.with_evidence(kind_evidence(kind, total));
+    }
+    if let Some(first) = first {
+        answer = answer.with_evidence(first_damage(first));
+    }
+    (summary, answer)
+}
+
+fn kind_evidence(kind: Kind, total: &Damage) -> String {
+    let bytes = Size(total.bytes_of(kind));
+    match kind {
+        Kind::Wrapped => {
+            format!("{bytes} holds what was written for another address: two addresses are one place.")
+        }
+        Kind::Missing => {
+            format!("{bytes} holds only zeros or only ones: the drive dropped what was written.")
+        }
+        Kind::Stale => {
+            format!("{bytes} holds older data: the drive acknowledged a write that it did not do.")
+        }
+        Kind::Wrong => {
+            format!("{bytes} holds something else; {} of their bits differ.", Share(wrong_bit_share(total)))
+        }
+    }
+}
+
+/// Of the bits of sectors that are wrong, the share that differs.
+fn wrong_bit_share(total: &Damage) -> f64 {
+    total.wrong_bits as f64 / (8.0 * total.wrong_bytes as f64)
+}
+
+fn first_damage(first: &DamagedRange) -> String {
+    let (from, to) = (Number(first.from as f64), Number(first.to as f64));
+    match (first.kind, first.content.address) {
+        (Kind::Wrapped, Some(address)) => format!(
+            "The first damage is at bytes {from} to {to}, which hold what was written for byte {}.",
+            Number(address as f64)
+        ),
+        _ => format!("The first damage is at bytes {from} to {to}."),
+    }
+}
+
+pub(super) fn ended_early(answer: Answer, ios: u64) -> Answer {
+    answer.with_evidence(format!(
+        "The damage showed after {} I/Os, so the rest was not written.",
+        Number(ios as f64)
+    ))
+}
+
+// Actions
+
+fn return_or_shrink(most: u64) -> Action {
+    let why = format!("Return it, or create a partition that ends at {} and use no more", Size(most));
+    Action::new("return_or_shrink", why)
+}
+
+pub(super) fn copy_first() -> Action {
+    Action::new("copy_data", "Copy what you still need from this drive first")
+}
+
+pub(super) fn change_cable(command: String, loses: Loss) -> Action {
+    Action::new("verify_again", "Verify again with another cable, port or card reader to rule those out")
+        .command(command)
+        .loses(loses)
+}
+
+pub(super) fn verify_full(command: String, bytes: u64, loses: Loss) -> Action {
+    Action::new("verify_full", "Write and read back all of it, to list every damaged range")
+        .command(command)
+        .bytes_written(bytes)
+        .loses(loses)
+}
+
+pub(super) fn verify_all(command: String, bytes: u64, loses: Loss) -> Action {
+    Action::new("verify_all", "Write and read back everything, which proves the capacity")
+        .command(command)
+        .bytes_written(bytes)
+        .loses(loses)
+}
+
+pub(super) fn exceed_cache(command: String, bytes: u64, loses: Loss) -> Action {
+    Action::new("verify_more", "Write more than the drive's cache may hold")
+        .command(command)
+        .bytes_written(bytes)
+        .loses(loses)
+}
+
+// Overview
+
+pub(super) fn damage_table(total: &Damage) -> OverviewTable {
+    let mut table = OverviewTable::new(["damage", "amount", "what it means"]);
+    for kind in Kind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0) {
+        let meaning = match kind {
+            Kind::Wrapped => "two addresses are one place".into(),
+            Kind::Missing => "the drive dropped what was written".into(),
+            Kind::Stale => "an acknowledged write was not done".into(),
+            Kind::Wrong => format!("{} of the bits differ", Share(wrong_bit_share(total))),
+        };
+        table.push([kind.name().to_owned(), Size(total.bytes_of(kind)).to_string(), meaning]);
+    }
+    table
+}
+
+/// Mean speed, slowest part and where that begins, of each operation.
+pub(super) fn speed_table(rows: &[(Op, f64, f64, u64)]) -> OverviewTable {
+    let mut table = OverviewTable::new(["", "mean", "slowest part", "which begins at"]);
+    for (op, mean, slowest, offset) in rows {
+        let (mean, slowest) = (Rate(*mean).to_string(), Rate(*slowest).to_string());
+        table.push([operation(*op).to_owned(), mean, slowest, Size(*offset).to_string()]);
+    }
+    table
+}
+
+// Series
+
+pub(super) const SPEED_TITLE: &str = "Speed of each part";
+
+pub(super) fn line_name(op: Op, pass: u32, passes: u32) -> String {
+    let operation = operation(op);
+    if passes > 1 { format!("{operation}, pass {pass}") } else { operation.into() }
+}
+
+fn operation(op: Op) -> &'static str {
+    if op == Op::Read { "read back" } else { "write" }
+}
+
+// Workloads, as progress shows them
+
+pub(super) fn boundary_probes(op: Op) -> String {
+    format!("probe size boundaries, {op}")
+}
+
+pub(super) fn random_probes(op: Op) -> String {
+    format!("probe random places, {op}")
+}
+
+pub(super) fn narrowing(round: u32, step: &str) -> String {
+    format!("narrow down, round {round}, {step}")
+}
+
+pub(super) fn part(pass: u32, passes: u32, number: u32, op: Op) -> String {
+    let suffix = if op == Op::Read { " read back" } else { "" };
+    match passes {
+        1 => format!("part {number}{suffix}"),
+        _ => format!("pass {pass}, part {number}{suffix}"),
+    }
+}
+
+pub(super) fn spot_check(end: u64) -> String {
+    format!("spot check of the first {}", Size(end))
+}
+
+// Settings and plans
+
+pub(super) fn bad_block(block: u64) -> String {
+    format!("block = {block}: must be a multiple of 512, from 512 B to 1 GiB")
+}
+
+pub(super) fn bad_files(files: u32, file_size: u64, block: u64) -> String {
+    format!(
+        "files = {files}, file_size = {file_size}: needs at least one file, of a multiple of the block ({block} bytes)"
+    )
+}
+
+pub(super) fn out_of_range(name: &str, value: u32, least: u32, most: u32) -> String {
+    format!("{name} = {value}: must be from {least} to {most}")
+}
+
+pub(super) fn bad_quick() -> String {
+    "quick: runs the probes alone, so it needs probes above 0 and excludes full and read_only".into()
+}
+
+pub(super) fn read_only_target() -> String {
+    "verify writes, and this target is read-only here: give a folder on it".into()
+}
+
+pub(super) fn span_too_large(span: u64, capacity: u64) -> String {
+    format!("span = {}: the target has only {}", Size(span), Size(capacity))
+}
+
+pub(super) fn span_too_small(span: u64, block: u64) -> String {
+    format!("{} is less than one block of {}", Size(span), Size(block))
+}
+
+pub(super) fn nothing_verified(reason: &str) -> String {
+    format!("Nothing was verified: {reason}.")
+}
+
+pub(super) fn not_begun() -> String {
+    "Nothing was written or read yet.".into()
+}
+
+pub(super) const CAPACITY: &str = "capacity";
+pub(super) const INTEGRITY: &str = "integrity";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(least: u64, most: Option<u64>, wraps: Option<u64>) -> Capacity {
+        Capacity {
+            announced_bytes: 64_000_000_000,
+            read_back_bytes: 0,
+            intact_bytes: 0,
+            damaged_bytes: 0,
+            holds_at_least_bytes: least,
+            holds_at_most_bytes: most,
+            wraps_at_bytes: wraps,
+            device_wrap: None,
+        }
+    }
+
+    #[test]
+    fn a_sound_drive_is_told_in_one_sentence() {
+        let (summary, answer) = holds_all(Subject::Drive, 64 << 30, 128 << 30, false);
+        assert_eq!(summary, "Holds all 64 GiB it claims: every byte read back as written.");
+        assert_eq!(answer.answer, "all 64 GiB it claims");
+        assert_eq!(
+            answer.evidence,
+            ["Everything was written before anything was read back; 128 GiB was compared, every byte."]
+        );
+    }
+
+    #[test]
+    fn a_counterfeit_is_told_with_its_real_size_first() {
+        let real = 16 << 30;
+        let wraps = capacity(real, Some(real), Some(real));
+        let (summary, answer) = counterfeit(Subject::Drive, 512 << 30, &wraps, real);
+        assert_eq!(summary, "Counterfeit capacity: it holds 16 GiB, not the 512 GiB it claims.");
+        assert_eq!(answer.answer, "16 GiB, not the 512 GiB it claims; addresses wrap around there");
+        assert_eq!(
+            answer.evidence,
+            [
+                "Addresses wrap around at 17,179,869,184 bytes: what is written beyond overwrites the beginning."
+            ]
+        );
+        let ends = capacity(15 << 30, Some(real), None);
+        let (summary, answer) = counterfeit(Subject::Drive, 512 << 30, &ends, real);
+        assert_eq!(summary, "Counterfeit capacity: it holds 16 GiB at most, not the 512 GiB it claims.");
+        assert_eq!(answer.evidence[1], "Its real capacity is between 15 GiB and 16 GiB.");
+    }
+
+    #[test]
+    fn a_doubt_says_what_is_known() {
+        let (summary, answer) = capacity_unproven(Doubt::ProbesOnly, 64 << 30, 412 << 20);
+        assert_eq!(
+            summary,
+            "No damage in 412 MiB of probes; only writing everything proves the 64 GiB it claims."
+        );
+        assert_eq!(answer.answer, "64 GiB claimed, unproven; the 412 MiB of probes is intact");
+        let doubt = Doubt::PartOnly { span: 256 << 20, capacity: 1 << 30 };
+        let (summary, _) = capacity_unproven(doubt, 256 << 20, 256 << 20);
+        assert_eq!(
+            summary,
+            "The first 256 MiB read back as written; the rest of the 1 GiB it claims is untested."
+        );
+    }
+
+    #[test]
+    fn damage_is_counted_by_kind() {
+        let total =
+            Damage { checked_bytes: 1 << 30, wrong_bytes: 1 << 20, wrong_bits: 6144, ..Damage::default() };
+        let (summary, answer) = damaged(Subject::Drive, &total, None);
+        assert_eq!(summary, "1 MiB of the 1 GiB read is not what was written.");
+        assert_eq!(answer.evidence, ["1 MiB holds something else; 0.0732% of their bits differ."]);
+        assert_eq!(damage_table(&total).rows[0].cells, ["wrong", "1 MiB", "0.0732% of the bits differ"]);
+    }
+}

@@ -1,0 +1,103 @@
+/** What answers and actions mean to the owner of the drive, and how that is said. */
+
+import type { Action, Answer, Document, Estimate, OverviewTable, Standing } from "./Document";
+import { spell, withRange } from "./units";
+
+/** What stands before an answer, and what it means in a word; measurements have none. */
+export const MARKS: Record<Standing, { mark: string; word: string } | null> = {
+  good: { mark: "✓", word: "OK" },
+  problem: { mark: "✗", word: "Problem" },
+  unknown: { mark: "?", word: "Unknown" },
+  info: null,
+};
+
+/** What the answers come to: a problem where one is named, otherwise what the first of them is. */
+export function standingOf(answers: Answer[]): Standing {
+  if (answers.some(({ standing }) => standing === "problem")) return "problem";
+  return answers[0]?.standing ?? "info";
+}
+
+/** The summary of a document; of one without, its first answer. */
+export function summaryOf({ summary, answers }: Document): string {
+  const [first] = answers;
+  return summary || (first ? answerWords(first) : "This run gave no answers.");
+}
+
+export function answerWords({ question, answer }: Answer): string {
+  return question ? `${question}: ${answer}` : answer;
+}
+
+/** `77.2 MB/s (76.4–77.9)`, and the value alone where the interval adds nothing. */
+export function estimateWords({ value, low, high, unit }: Estimate): string {
+  return withRange(spell(value, unit), spell(low, unit), spell(high, unit));
+}
+
+export interface ActionGroup {
+  heading: string;
+  actions: Action[];
+}
+
+/** What repairs problems and what would decide open questions, each command once. */
+export function actionGroups({ answers }: Document): ActionGroup[] {
+  const known = new Set<string>();
+  const distinct = (sought: Standing) =>
+    answers
+      .filter(({ standing }) => standing === sought)
+      .flatMap(({ actions }) => actions)
+      .filter(({ command, id }) => {
+        const key = command ?? id;
+        return !known.has(key) && known.add(key);
+      });
+  const groups = [
+    { heading: "Fix it", actions: distinct("problem") },
+    { heading: "To decide", actions: distinct("unknown") },
+  ];
+  return groups.filter(({ actions }) => actions.length > 0);
+}
+
+const LOSSES: Record<Action["loses"], string> = {
+  nothing: "nothing lost",
+  deleted_files: "deleted files cannot be recovered",
+  everything: "ERASES everything",
+};
+
+/** What an action does, what it takes away and what it costs, in parts; the second may be a warning. */
+export function actionParts({ why, command, loses, time_s: time, bytes_written: bytes }: Action): string[] {
+  return [
+    why,
+    ...(command !== undefined || loses !== "nothing" ? [LOSSES[loses]] : []),
+    ...(time === undefined ? [] : [`about ${duration(time)}`]),
+    ...(bytes === undefined ? [] : [`${spell(bytes, "bytes")} written`]),
+  ];
+}
+
+/** A time in whole seconds, minutes, hours or days, as exact as an estimate deserves. */
+function duration(seconds: number): string {
+  if (seconds < 1) return "1 s";
+  if (seconds < 90) return `${seconds.toFixed(0)} s`;
+  if (seconds < 120 * 60) return `${(seconds / 60).toFixed(0)} min`;
+  if (seconds < 48 * 3600) return `${(seconds / 3600).toFixed(0)} h`;
+  return `${(seconds / 86_400).toFixed(0)} days`;
+}
+
+/** Which columns of an overview are numbers: all of their cells are, or are missing. */
+export function numberColumns({ headings, rows }: OverviewTable): boolean[] {
+  return headings.map((_, column) => {
+    const present = rows.map(({ cells }) => cells[column] ?? "").filter((cell) => cell !== "" && cell !== "–");
+    return present.length > 0 && present.every(isNumber);
+  });
+}
+
+/** A number with its unit, or several, such as `3 h 20 min` and `19.8 MB/s (15.9–24.7)`; `4K random read` is none. */
+function isNumber(cell: string): boolean {
+  let afterValue = false;
+  let hasDigit = false;
+  for (const word of cell.split(/\s+/).filter(Boolean)) {
+    const bare = word.replace(/^[()±+~<>≤≥≈,;]+|[()±+~<>≤≥≈,;]+$/g, "");
+    const isValue = /^[\d.,–%×\-−e]*$/.test(bare);
+    if (!isValue && !afterValue) return false;
+    hasDigit ||= isValue && /\d/.test(bare);
+    afterValue = isValue;
+  }
+  return hasDigit;
+}

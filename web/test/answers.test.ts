@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+
+import { actionGroups, actionParts, estimateWords, numberColumns, standingOf, summaryOf } from "../src/answers";
+import type { Action, Answer } from "../src/Document";
+import { example } from "./documents";
+
+const action = (more: Partial<Action>): Action => ({ id: "a", why: "Rewrite all data", loses: "nothing", ...more });
+
+test("a document is a problem where one of its answers is, and otherwise what the first is", () => {
+  const { answers } = example("bench-used");
+  expect(standingOf(answers)).toBe("problem");
+  expect(standingOf(answers.toReversed())).toBe("problem");
+  expect(standingOf(answers.slice(1))).toBe("info");
+  expect(standingOf([])).toBe("info");
+});
+
+test("a document without summary says its first answer", () => {
+  const document = example("bench-used");
+  expect(summaryOf(document)).toBe("Writes run at 25% of new: sequential write fell from 77.2 to 19.3 MB/s.");
+  document.summary = "";
+  expect(summaryOf(document)).toBe("Writes: 25% of new");
+  document.answers = [];
+  expect(summaryOf(document)).toBe("This run gave no answers.");
+});
+
+test("an estimate has its interval where that adds something", () => {
+  expect(estimateWords({ value: 77.2e6, low: 76.4e6, high: 77.9e6, unit: "bytes/s" })).toBe("77.2 MB/s (76.4–77.9)");
+  expect(estimateWords({ value: 5, low: 5, high: 5, unit: "" })).toBe("5");
+});
+
+test("each command is listed once, what repairs before what decides", () => {
+  const document = example("fill-used");
+  const [levels, regions] = document.answers as [Answer, Answer];
+  regions.actions.push(...levels.actions);
+  const groups = actionGroups(document).map(({ heading, actions }) => [heading, actions.map(({ id }) => id)]);
+  expect(groups).toEqual([
+    ["Fix it", ["recondition", "recondition_overwrite_all"]],
+    ["To decide", ["fill_again"]],
+  ]);
+});
+
+test("an action says what it loses and costs", () => {
+  const whole = action({ command: "likenew recondition /dev/sdb", time_s: 5400, bytes_written: 150e9 });
+  expect(actionParts(whole)).toEqual(["Rewrite all data", "nothing lost", "about 90 min", "140 GiB written"]);
+  expect(actionParts(action({ loses: "everything" }))[1]).toBe("ERASES everything");
+  expect(actionParts(action({}))).toEqual(["Rewrite all data"]);
+});
+
+test("columns of numbers are told from words that begin with one", () => {
+  const table = (cells: string[]) => ({ headings: ["x"], rows: cells.map((cell) => ({ cells: [cell] })) });
+  const numbers = ["254 MB/s", "4,940 IOPS", "19.8 MB/s (15.9–24.7)", "31–33", "26%", "−34%", "3 h 20 min", "± 2%", "2.5×", "≥ 8 MiB"];
+  for (const cell of numbers) expect(numberColumns(table([cell, "–", ""])), cell).toEqual([true]);
+  for (const cell of ["4K random read", "flash", "4 KiB random reads", "", "–", "not possible: ignores TRIM", "512B"]) {
+    expect(numberColumns(table([cell])), cell).toEqual([false]);
+  }
+});
