@@ -116,6 +116,7 @@ pub const WEIGHTS: &[Weight] = &[
     weight("heat", "cliff_at_half_rate", -4.0, 3.0),
     weight("host_memory", "spread_costs", 3.0, -5.0),
     weight("host_memory", "memory_refused", 6.0, -4.0),
+    weight("host_memory", "nvme", 0.0, -8.0),
     weight("host_memory", "hard_disk", -8.0, 0.0),
     weight("host_memory", "virtual", -4.0, 0.0),
     weight("lazy_volume", "repeat_read_faster", 4.0, -6.0),

@@ -143,7 +143,7 @@ pub(crate) mod nearly_full {
     }
 
     pub(crate) fn free_space() -> Action {
-        Action::new("free_space", "Free about a fifth of the drive: delete files or move them away")
+        Action::new("free_space", "Free about 20% of the drive: delete or move files, then send TRIM (fstrim)")
     }
 }
 
@@ -263,7 +263,7 @@ pub(crate) mod worn_out {
     }
 
     pub(crate) fn replace() -> Action {
-        Action::new("copy_and_replace", "Copy what you cannot lose now, then replace the drive")
+        Action::new("copy_and_replace", "Back up now, then replace the drive")
     }
 }
 
@@ -410,7 +410,7 @@ pub(crate) mod misalignment {
     use super::{Action, Hint, Measured, either, times};
 
     pub(crate) const TITLE: &str = "misaligned partition";
-    pub(crate) const SUMMARY: &str = "the partition is misaligned, so each block touches two of the drive's";
+    pub(crate) const SUMMARY: &str = "the partition is misaligned, so each 4K write touches two of the drive's blocks";
 
     pub(crate) const WRITE_SHIFTED: Hint = Hint::thorough_writing("Compare aligned with shifted 4K writes");
     pub(crate) const SHOW_START: Hint = Hint::facts("See where the partition starts");
@@ -458,11 +458,11 @@ pub(crate) mod encryption {
     }
 
     pub(crate) fn bypass_queues() -> Action {
-        Action::new("bypass_crypt_queues", "Bypass dm-crypt's work queues, which pays off on fast drives")
+        Action::new("bypass_crypt_queues", "Bypass dm-crypt's work queues: shorter latency, where the cipher keeps up")
     }
 
     pub(crate) fn choose_cipher() -> Action {
-        Action::new("choose_cipher", "Find a cipher that this CPU accelerates; using it takes a new volume")
+        Action::new("choose_cipher", "Find a cipher that this CPU accelerates; changing it re-encrypts the volume (cryptsetup reencrypt)")
     }
 }
 
@@ -487,7 +487,7 @@ pub(crate) mod background_io {
     }
 
     pub(crate) fn find_other_io() -> Action {
-        Action::new("find_other_io", "Find what else uses the drive, and check again without it")
+        Action::new("find_other_io", "List the I/O of each program, stop what you can, and check again")
     }
 }
 
@@ -517,7 +517,7 @@ pub(crate) mod counterfeit {
     use super::{Action, Number};
 
     pub(crate) const TITLE: &str = "lost or changed data";
-    pub(crate) const SUMMARY: &str = "the drive does not keep what is written to it";
+    pub(crate) const SUMMARY: &str = "counterfeit or failing drive: it does not keep what is written to it";
 
     pub(crate) fn wrong_data(sectors: u64) -> String {
         if sectors == 0 {
@@ -531,7 +531,7 @@ pub(crate) mod counterfeit {
     }
 
     pub(crate) fn verify_capacity() -> Action {
-        Action::new("verify_capacity", "Find out how much it really holds")
+        Action::new("verify_capacity", "Find its real capacity")
     }
 }
 
@@ -539,7 +539,7 @@ pub(crate) mod degraded_array {
     use super::Action;
 
     pub(crate) const TITLE: &str = "degraded or busy array";
-    pub(crate) const SUMMARY: &str = "the array below is degraded, or busy rebuilding or checking itself";
+    pub(crate) const SUMMARY: &str = "the array is degraded, rebuilding or being checked";
 
     pub(crate) fn missing() -> String {
         "An array has a missing member.".into()
@@ -635,6 +635,14 @@ pub(crate) mod host_memory {
             is,
             "It asked for host memory and has none.",
             "It has the host memory that it asked for, or needs none.",
+        )
+    }
+
+    pub(crate) fn nvme(is: bool) -> String {
+        either(
+            is,
+            "It is attached by PCIe, as drives with a host memory buffer are.",
+            "Only NVMe drives use a host memory buffer, and it is not attached by PCIe.",
         )
     }
 
@@ -802,7 +810,7 @@ pub(crate) mod slow_region {
     }
 
     pub(crate) fn copy_data() -> Action {
-        Action::new("copy_data", "Copy what you cannot lose now, good regions first")
+        Action::new("copy_data", "Back up now, readable regions first")
     }
 
     pub(crate) fn replace() -> Action {
@@ -927,8 +935,8 @@ pub(crate) mod obstacle {
         format!("{layer} ({kind}) blocks TRIM; likenew trim says what would let it pass")
     }
 
-    pub(crate) const IGNORES_TRIM: &str = "ignores TRIM";
-    pub(crate) const IGNORES_TRIM_OVERWRITE: &str = "ignores TRIM; overwrite-all works without it";
+    pub(crate) const IGNORES_TRIM: &str = "this drive ignores TRIM";
+    pub(crate) const IGNORES_TRIM_OVERWRITE: &str = "this drive ignores TRIM; overwrite-all works without it";
     pub(crate) const NOTHING_FREE: &str = "nothing on it is free";
     pub(crate) const FREE_UNKNOWN: &str =
         "only the file system knows which space is free; give the folder where it is mounted";
@@ -945,7 +953,7 @@ pub(crate) mod obstacle {
     pub(crate) const FILE_NEEDS_FOLDER: &str = "give the folder that the file lies in";
     pub(crate) const NOT_SIMULATED: &str = "a simulated drive has no such command";
     pub(crate) const NOT_NVME: &str = "only NVMe drives have this command";
-    pub(crate) const NEVER_DONE: &str = "likenew never does this; help erase explains how to";
+    pub(crate) const NEVER_DONE: &str = "likenew never does this; --dry-run prints the command to type";
     pub(crate) const FOLDER_IS_NO_DRIVE: &str = "needs the whole block device, not a folder";
     pub(crate) const FILE_IS_NO_DRIVE: &str = "needs a block device, not a file";
     pub(crate) const NEEDS_CONSENT: &str = "erases everything on it, which needs --consent";
@@ -1001,7 +1009,7 @@ pub fn notes(action: &Action) -> ActionNotes {
             (DATA, "a backup and hours", "run likenew facts: the partition starts at a multiple of 1 MiB")
         }
         "bypass_crypt_queues" => (LOW, "nothing", AGAIN),
-        "choose_cipher" => (DATA, "a new volume", "check the new volume"),
+        "choose_cipher" => (DATA, "hours to re-encrypt everything", AGAIN),
         "find_other_io" => (NONE, "nothing", AGAIN),
         "test_own_files" => (NONE, "nothing", "read its answer"),
         "return_drive" => (NONE, "nothing", "run likenew verify on the next one"),

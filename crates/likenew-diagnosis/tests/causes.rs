@@ -235,6 +235,7 @@ const BREAKS: &[Broken] = &[
     ("host_memory", healthy, |t| {
         t.measurements.wide_over_narrow = Some(add_measured(2.4));
         t.slower(Metric::RandomRead, 2.2);
+        t.drive().kind = DriveKind::Nvme;
         t.drive().host_memory = Some(HostMemory {
             wanted_bytes: fact(64 << 20),
             least_bytes: fact(64 << 20),

@@ -312,7 +312,7 @@ fn a_bad_sector_behind_a_raid_controller_stands_in_the_log() {
         &[("log_io_errors", json!(1)), ("log_timeouts", json!(0)), ("log_resets", json!(0))],
     );
     let failing = output.unknown("health", &name, "failing");
-    let words = ["smartctl could not read it", "smartctl does not say"];
+    let words = ["smartctl could not read it", "smartctl does not report it"];
     assert!(words.iter().any(|words| failing.contains(words)), "its program was asked: {failing}");
     let lines = output.value("log", &name, "lines").as_str().unwrap();
     assert!(lines.contains(&format!("I/O error, dev {name}, sector {BAD_SECTOR}")), "{lines}");

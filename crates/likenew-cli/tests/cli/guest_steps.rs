@@ -190,7 +190,7 @@ fn objections_to_a_step_are_printed_before_it() {
     assert_eq!(worn["bytes_written"], 0);
     let folder = guest.document("dry-folder", 0);
     assert!(reason(&folder, "refresh").contains("this is a dry run"), "{folder:#}");
-    assert!(reason(&folder, "discard-unused").contains("partitions cover all"), "{folder:#}");
+    assert!(reason(&folder, "discard-unused").contains("partitions cover the whole disk"), "{folder:#}");
 }
 
 #[test]

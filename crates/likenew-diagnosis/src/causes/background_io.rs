@@ -1,8 +1,14 @@
 //! Other I/O on the drive.
 
 use likenew_core::answer::Action;
+use likenew_core::drive;
+use likenew_core::shell::shell_quote;
+use likenew_core::units::Nanos;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
+
+/// How long the I/O of other programs is recorded: what comes and goes shows within a minute.
+const RECORDING: Nanos = Nanos::from_secs(60);
 
 /// Something else uses the drive.
 pub(super) struct BackgroundIo;
@@ -59,7 +65,18 @@ impl Cause for BackgroundIo {
         log_odds
     }
 
-    fn actions(&self, _case: &Case<'_>) -> Vec<Action> {
-        vec![wording::background_io::find_other_io().command("likenew watch")]
+    fn actions(&self, case: &Case<'_>) -> Vec<Action> {
+        let action = wording::background_io::find_other_io();
+        // Which program does what can be recorded of a real drive alone.
+        let site = case.site.filter(|site| !matches!(site.kind, drive::Kind::Simulated | drive::Kind::Nop));
+        vec![match site {
+            Some(site) => action
+                .command(format!(
+                    "sudo likenew record {} --out /dev/shm/io.csv.zst --time 60s",
+                    shell_quote(site.target)
+                ))
+                .time(RECORDING),
+            None => action,
+        }]
     }
 }

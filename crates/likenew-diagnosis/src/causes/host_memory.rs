@@ -1,6 +1,7 @@
 //! A drive without DRAM that was given no host memory buffer.
 
 use likenew_core::answer::Action;
+use likenew_core::facts::DriveKind;
 
 use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Metric, Symptom, wording};
 
@@ -47,6 +48,12 @@ impl Cause for NoHostMemory {
             wording::host_memory::memory_refused,
             wording::host_memory::ASK_DRIVE,
         );
+        let is_nvme = case.drive().and_then(|drive| match drive.kind {
+            DriveKind::Nvme => Some(true),
+            DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb | DriveKind::Card => Some(false),
+            _ => drive.link.bus.value().map(|bus| bus == "PCIe"),
+        });
+        log_odds.add_fact("nvme", is_nvme, wording::host_memory::nvme, wording::SHOW_LINK);
         hard_disk_evidence(&mut log_odds, case);
         let shown = case.virtual_by().map(|_| true);
         log_odds.add_fact("virtual", shown, wording::virtual_disk, Hint::NONE);

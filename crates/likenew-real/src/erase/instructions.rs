@@ -39,7 +39,7 @@ impl AtaSecurity {
         ];
         lines.push(match minutes {
             Some(minutes) => format!("The drive says that it takes about {minutes} minutes. It does not respond until then: do not disconnect its power."),
-            None => "The drive does not say how long it takes: minutes for flash, hours for a disk. Do not disconnect its power.".to_owned(),
+            None => "The drive does not report how long it takes: minutes for flash, hours for a disk. Do not disconnect its power.".to_owned(),
         });
         if self.locked {
             lines.push("It is locked by a password. Unlock it first:".to_owned());

@@ -51,13 +51,13 @@ fn timing(subject: &Subject<'_>) -> Fact<String> {
 /// spare blocks run out (`pre_eol_info`, §7.4.51).
 pub(crate) fn health(subject: &Subject<'_>) -> Health {
     let lives = subject.line("device/life_time");
-    let used_percent = lives.and_then("the card does not say", |text| {
+    let used_percent = lives.and_then("the card does not report it", |text| {
         let steps = text.split_whitespace();
         let steps = steps.filter_map(|step| u32::from_str_radix(step.trim_start_matches("0x"), 16).ok());
         let most = steps.filter(|step| (1..=11).contains(step)).max()?;
         Some(f64::from(most) * 10.0)
     });
-    let spare = subject.line("device/pre_eol_info").and_then("the card does not say", |text| {
+    let spare = subject.line("device/pre_eol_info").and_then("the card does not report it", |text| {
         match u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()? {
             1 => Some(Vec::new()),
             2 => Some(vec!["80 % of its spare blocks are used".to_owned()]),

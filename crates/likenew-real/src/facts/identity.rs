@@ -17,7 +17,7 @@ use crate::standards::scsi;
 /// What the salt of serial numbers is made for, so that no other use of it gives the same hash.
 const PURPOSE: &[u8] = b"likenew: serial number of a drive";
 
-const SILENT: &str = "it does not say";
+const SILENT: &str = "the drive does not report it";
 
 /// Who it is.
 pub(crate) fn identity(subject: &Subject<'_>) -> Identity {

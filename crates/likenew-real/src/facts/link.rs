@@ -163,8 +163,8 @@ fn sata_drive(subject: &Subject<'_>) -> Hop {
     let bits_per_s = |generation: u32| 750_000_000 << generation;
     let best = identify
         .clone()
-        .and_then("it does not say", |identify| identify.sata_generation_max().map(bits_per_s));
-    let now = identify.and_then("it does not say", |identify| identify.sata_generation().map(bits_per_s));
+        .and_then("the drive does not report it", |identify| identify.sata_generation_max().map(bits_per_s));
+    let now = identify.and_then("the drive does not report it", |identify| identify.sata_generation().map(bits_per_s));
     sata_hop(subject.name(), "the drive", now, best)
 }
 

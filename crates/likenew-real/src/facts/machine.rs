@@ -91,5 +91,5 @@ fn memory(roots: &Roots) -> Fact<u64> {
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         kibibytes.checked_mul(1024)
     };
-    roots.text("/proc/meminfo").and_then("it does not say", parse)
+    roots.text("/proc/meminfo").and_then("the kernel does not report it", parse)
 }

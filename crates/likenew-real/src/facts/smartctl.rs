@@ -21,7 +21,7 @@ const ASLEEP: u64 = 7;
 const NO_ANSWER: u64 = 0b11;
 /// Parts of an answer that tell of a drive's state.
 const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];
-const SILENT: &str = "smartctl does not say";
+const SILENT: &str = "smartctl does not report it";
 
 /// The answer of smartctl.
 pub(crate) struct Smartctl(Fact<Value>);

@@ -70,7 +70,7 @@ impl<'a> Subject<'a> {
                 .find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('='))?;
             text(unescape(value).as_bytes())
         };
-        self.roots.text(&file).and_then("udev does not say", find)
+        self.roots.text(&file).and_then("udev does not report it", find)
     }
 
     /// Folders from the drive up to the root of /sys, as the machine calls them.

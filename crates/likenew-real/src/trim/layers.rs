@@ -94,7 +94,7 @@ fn layer(device: &BlockDevice) -> Layer {
         passes,
         discard_max_bytes: most,
         granularity_bytes: number("queue/discard_granularity").filter(|bytes| *bytes > 0),
-        evidence: if evidence.is_empty() { "/sys does not say".to_owned() } else { evidence.join(", ") },
+        evidence: if evidence.is_empty() { "/sys does not report it".to_owned() } else { evidence.join(", ") },
         remedy: (passes == Some(false)).then(|| remedy(kind, device)).flatten(),
         kind: words(kind, device),
         name,
@@ -241,7 +241,7 @@ mod tests {
         let sys = Sys::new();
         let path = device_path(&sys.device("sdz", &[]));
         assert_eq!((path.layers[0].passes, path.blocked_by()), (None, None));
-        assert_eq!(path.layers[0].evidence, "/sys does not say");
+        assert_eq!(path.layers[0].evidence, "/sys does not report it");
         let virtual_disk = sys.device("vda", &[BLOCKS]);
         let bus = sys.0.path().join("bus/virtio");
         fs::create_dir_all(&bus).unwrap();

@@ -10,7 +10,7 @@ use likenew_diagnosis::{
 };
 
 use super::check_options::CatalogMatch;
-use super::wording::{self, Shortfall, Source, Speeds, Subject};
+use super::wording::{self, Magnitude, Shortfall, Source, Speeds, Subject};
 
 /// Pieces of evidence for a cause that stand beside it, and of those against it; the table has all.
 const EVIDENCE_MAX: usize = 4;
@@ -19,6 +19,9 @@ const AGAINST_MAX: usize = 2;
 const EVIDENCE_BITS_MIN: f64 = 1.5;
 /// From this standard deviation of a logarithm on, that checks vary is said (chosen: a tenth).
 const VARIATION_MIN: f64 = 0.1;
+/// Beside a problem whose cause is known, what else looks odd is on the first screen only if one cause of it is at least this
+/// likely (chosen: more likely than not).
+const LISTED_CHANCE_MIN: f64 = 0.5;
 const DAY_S: u64 = 86_400;
 
 /// What answers are made from.
@@ -105,19 +108,38 @@ impl Answers<'_> {
         let problems = self.problems();
         let (summary, headline) = match (worst, problems.first()) {
             (Some(worst), _) => wording::metric_is_slow(&worst),
-            (None, Some(symptom)) => wording::symptom_is_a_problem(*symptom),
+            (None, Some(symptom)) => wording::symptom_is_a_problem(*symptom, self.magnitude(*symptom)),
             (None, None) => self.headline_without_problem(),
         };
-        let danger = self.diagnosis.latent.iter().find(|found| found.is_problem());
-        match danger {
-            Some(found) => (summary + &wording::and_a_problem(&found.statement), headline),
+        match self.danger() {
+            Some(found) => (wording::with_danger(found, &summary, !problems.is_empty()), headline),
             None => (summary, headline),
+        }
+    }
+
+    /// The first cause that endangers the drive, whatever its speed.
+    fn danger(&self) -> Option<&FoundCause> {
+        self.diagnosis.latent.iter().find(|found| found.is_problem())
+    }
+
+    fn magnitude(&self, symptom: Symptom) -> Option<Magnitude> {
+        let measurements = self.case.measurements;
+        match symptom {
+            Symptom::SlowAfterIdle => measurements.idle_over_busy.map(|of| Magnitude::AfterPause(of.value)),
+            Symptom::Stalls => measurements.stalled_share.map(|of| Magnitude::Stalled(of.value)),
+            Symptom::FasterThanLink => {
+                self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value))
+            }
+            Symptom::WrongData => Some(Magnitude::WrongSectors(measurements.wrong_sectors)),
+            _ => None,
         }
     }
 
     fn headline_without_problem(&self) -> (String, Answer) {
         let speeds = self.speeds();
-        let open: Vec<Symptom> = self.diagnosis.open.iter().map(|open| open.symptom).collect();
+        // Failed I/Os head every report by themselves.
+        let open: Vec<Symptom> =
+            self.oddities().map(|open| open.symptom).filter(|symptom| *symptom != Symptom::Errors).collect();
         let by_design: Vec<Symptom> =
             self.diagnosis.causes.iter().flat_map(|found| found.explains.iter().copied()).collect();
         let is_compared = self.compared().any(|of| of.reference.origin != Origin::Link);
@@ -131,7 +153,7 @@ impl Answers<'_> {
                 None => wording::symptom_is_by_design(*first),
             };
         }
-        if self.diagnosis.overall == Overall::AsNew {
+        if self.diagnosis.overall == Overall::AsNew || (is_compared && self.case.measurements.errors > 0) {
             return self.healthy(speeds);
         }
         if self.compared().any(|of| of.reference.origin == Origin::SimulatedModel) {
@@ -196,7 +218,7 @@ impl Answers<'_> {
     fn cause(&self, found: &FoundCause) -> Answer {
         let is_by_design = found.descriptor.kind == Kind::ByDesign;
         let standing = if is_by_design { Standing::Info } else { Standing::Problem };
-        let mut answer = wording::cause(found, standing);
+        let mut answer = wording::cause(found, standing, self.diagnosis.causes.len() == 1);
         if is_by_design {
             answer = answer.with_evidence(wording::never_faster());
         }
@@ -244,9 +266,18 @@ impl Answers<'_> {
         answers
     }
 
-    /// Open symptoms that no metric below a reference stands for.
+    /// Open symptoms that no metric below a reference stands for. What a link carries nobody promised, so a metric far below
+    /// that is none.
     fn oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
-        self.diagnosis.open.iter().filter(|open| self.missed(open.symptom).is_none())
+        self.diagnosis.open.iter().filter(|open| !matches!(open.symptom, Symptom::Below(_)))
+    }
+
+    /// Those of them that a first screen names: beside a problem whose cause is known only what has a likely cause.
+    fn listed_oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
+        let is_explained = self.diagnosis.causes.iter().any(|found| found.descriptor.kind != Kind::ByDesign);
+        self.oddities().filter(move |open| {
+            !is_explained || open.rivals.iter().any(|(_, chance)| *chance >= LISTED_CHANCE_MIN)
+        })
     }
 
     /// Several of them in one line, each with what decides it.
@@ -305,7 +336,8 @@ impl Answers<'_> {
     fn overview(&self) -> Overview {
         let mut listed: Vec<String> = self.diagnosis.causes.iter().map(wording::cause_id).collect();
         listed.push(wording::CAUSE_UNDECIDED.to_owned());
-        let oddities: Vec<String> = self.oddities().map(|open| open.symptom.name().to_owned()).collect();
+        let oddities: Vec<String> =
+            self.listed_oddities().map(|open| open.symptom.name().to_owned()).collect();
         // Where the headline names them, each has a line with its likely causes.
         let is_headline = self.problems().is_empty();
         if oddities.len() > 1 && !is_headline {
@@ -313,7 +345,8 @@ impl Answers<'_> {
         } else {
             listed.extend(oddities);
         }
-        let latent = self.diagnosis.latent.iter().filter(|found| found.is_problem());
+        // The headline names the first.
+        let latent = self.diagnosis.latent.iter().filter(|found| found.is_problem()).skip(1);
         listed.extend(latent.map(wording::cause_id));
         listed.push(wording::COMPARED_WITH.to_owned());
         let table = self.table();

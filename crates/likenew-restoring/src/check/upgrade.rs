@@ -129,9 +129,8 @@ impl UpgradeOptions {
         let mix_names = options.mix.as_ref().map(MixOption::names);
         let input = UpgradeInput { options: &options, fix, mix_names: mix_names.as_deref() };
         let answers = input.answers();
-        // Whether a new drive is worth it was asked: that comes first.
         if let Some(first) = answers.first() {
-            findings.summary = wording::upgrade_summary(&first.answer, &findings.summary);
+            findings.summary = wording::upgrade_summary(&findings.summary, &first.answer);
         }
         // The summary says all that there is to say of a single candidate.
         if answers.len() > 1 {

@@ -91,8 +91,40 @@ fn with_share(answer: Answer, share: Measured) -> Answer {
     answer.estimate(share.value, share.low, share.high, "1")
 }
 
-pub(super) fn symptom_is_a_problem(symptom: Symptom) -> (String, Answer) {
-    let words = symptom.words();
+/// How large something is that no metric shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Magnitude {
+    /// Reads after a pause take so many times as long as others.
+    AfterPause(f64),
+    /// So much of the time the drive answers nothing.
+    Stalled(f64),
+    /// The fastest reads over what the link carries.
+    OverLink(f64),
+    /// Sectors that did not read back as they were written.
+    WrongSectors(u64),
+}
+
+impl Magnitude {
+    fn words(self) -> String {
+        match self {
+            Self::AfterPause(ratio) => {
+                format!("reads after a pause take {} as long as others", Factor(ratio))
+            }
+            Self::Stalled(share) => {
+                format!("the drive stalls: it answers nothing for {} of the time", Share(share))
+            }
+            Self::OverLink(ratio) => {
+                format!("some reads reach {} the link's limit, so a cache served them", Factor(ratio))
+            }
+            Self::WrongSectors(sectors) => {
+                format!("{} sectors did not read back as they were written", Number(sectors as f64))
+            }
+        }
+    }
+}
+
+pub(super) fn symptom_is_a_problem(symptom: Symptom, magnitude: Option<Magnitude>) -> (String, Answer) {
+    let words = magnitude.map_or_else(|| symptom.words(), Magnitude::words);
     (format!("{}.", capital(&words)), Answer::problem(SLOW, SPEED, words))
 }
 
@@ -102,15 +134,23 @@ pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
 }
 
 /// `origin` is what every metric was compared with, where that is one thing.
-pub(super) fn healthy(origin: Option<Origin>, speeds: Speeds) -> (String, Answer) {
-    let speeds = speeds.words();
+pub(super) fn healthy(origin: Option<Origin>, tested: Speeds) -> (String, Answer) {
     let verdict = match origin {
         Some(Origin::Baseline) => "as fast as its baseline",
         Some(Origin::Simulated) => "as fast as new",
         Some(Origin::Advertised) => "as fast as rated",
         _ => "as fast as it should be",
     };
-    (format!("{}: {speeds}.", capital(verdict)), Answer::good(HEALTHY, SPEED, format!("{verdict}: {speeds}")))
+    let text = match tested {
+        Speeds { read: Some(read), write: None } => {
+            format!("reads are {verdict}: {}; writes were not tested", Rate(read))
+        }
+        Speeds { read: None, write: Some(write) } => {
+            format!("writes are {verdict}: {}; reads were not tested", Rate(write))
+        }
+        both => format!("{verdict}: {}", both.words()),
+    };
+    (format!("{}.", capital(&text)), Answer::good(HEALTHY, SPEED, text))
 }
 
 pub(super) fn only_baseline_is_known() -> &'static str {
@@ -165,14 +205,22 @@ pub(super) fn worth_a_look_headline(
     let summary = if compared {
         format!("No metric is slow, but {things} worth a look: {titles}.")
     } else {
-        format!("{}. There is no reference, but {things} worth a look: {titles}.", capital(&speeds))
+        format!(
+            "{}. No reference, so neither slow nor fast; {things} worth a look: {titles}.",
+            capital(&speeds)
+        )
     };
     (summary, Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; {titles}")))
 }
 
-/// A second sentence where something endangers a drive that is not slow.
-pub(super) fn and_a_problem(statement: &str) -> String {
-    format!(" However, {statement}.")
+/// Something endangers a drive: said after how slow it is, or before how fast.
+pub(super) fn with_danger(found: &FoundCause, summary: &str, is_slow: bool) -> String {
+    let statement = &found.statement;
+    if is_slow {
+        format!("{summary} Also: {statement}.")
+    } else {
+        format!("{}: {statement}. {summary}", capital(found.descriptor.title))
+    }
 }
 
 pub(super) fn old_data(pieces: usize, files: u64, days: (u64, u64), speed: f64) -> String {
@@ -207,9 +255,14 @@ pub(super) fn virtual_disk(provider: &str) -> String {
 
 // Causes
 
-pub(super) fn cause(found: &FoundCause, standing: Standing) -> Answer {
-    let text = format!("{}. {} likely", found.statement, Share(found.chance));
-    Answer::new(cause_id(found), "Cause", text, standing)
+/// `is_only` is whether no other cause was found, so that nobody asks what it causes.
+pub(super) fn cause(found: &FoundCause, standing: Standing, is_only: bool) -> Answer {
+    let text = format!("{} ({} likely)", found.statement, Share(found.chance));
+    let question = match found.explains.first().filter(|_| !is_only) {
+        Some(symptom) => format!("Cause of {}", symptom.title()),
+        None => "Cause".to_owned(),
+    };
+    Answer::new(cause_id(found), question, text, standing)
 }
 
 pub(super) fn cause_id(found: &FoundCause) -> String {
@@ -269,21 +322,22 @@ pub(super) fn cause_of_shortfall(
     is_headline: bool,
 ) -> Answer {
     let text = match list_rivals(rivals) {
-        Some(rivals) => format!("undecided for {}: {rivals}", metric.plural()),
-        None => format!("unknown for {}: no cause on file looks like this", metric.plural()),
+        Some(rivals) => format!("unknown; candidates: {rivals}"),
+        None => "unknown; no known cause fits".into(),
     };
+    let question = if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
     let id = if is_headline {
         CAUSE_UNDECIDED.to_owned()
     } else {
         format!("{CAUSE_UNDECIDED}_{}", metric.words().replace(' ', "_").replace("4K_", "").to_lowercase())
     };
-    Answer::unknown(id, "Cause", text)
+    Answer::unknown(id, question, text)
 }
 
 pub(super) fn open_symptom(symptom: Symptom, rivals: &[(&'static str, f64)]) -> Answer {
     let text = match list_rivals(rivals) {
-        Some(rivals) => format!("cause undecided: {rivals}"),
-        None => "no cause on file looks like this".into(),
+        Some(rivals) => format!("cause unknown; candidates: {rivals}"),
+        None => "no known cause fits".into(),
     };
     Answer::unknown(symptom.name(), capital(symptom.title()), text)
 }
@@ -295,7 +349,7 @@ pub(super) fn worth_a_look(symptoms: &[Symptom]) -> Answer {
 
 fn list_rivals(rivals: &[(&'static str, f64)]) -> Option<String> {
     let each: Vec<String> =
-        rivals.iter().map(|(title, chance)| format!("{} {title}", Share(*chance))).collect();
+        rivals.iter().map(|(title, chance)| format!("{title} ({})", Share(*chance))).collect();
     (!each.is_empty()).then(|| each.join(", "))
 }
 
@@ -367,9 +421,9 @@ pub(super) struct Rated {
     pub(super) advertised: f64,
 }
 
-/// What an upgrade comes to, before what the check itself found.
-pub(super) fn upgrade_summary(upgrade: &str, check: &str) -> String {
-    format!("{upgrade}. {check}")
+/// What the check found, then what an upgrade comes to.
+pub(super) fn upgrade_summary(check: &str, upgrade: &str) -> String {
+    format!("{check} Upgrade: {upgrade}.")
 }
 
 pub(super) fn rated_share(of: &[Rated]) -> Answer {
@@ -482,7 +536,7 @@ pub(super) fn upgrade_unknown(drive: &str) -> Answer {
     Answer::unknown(
         UPGRADE,
         "Upgrade",
-        format!("whether {drive} pays off is unknown, as is how long this drive was waited for"),
+        format!("can't tell whether {drive} pays off, as how long programs waited for this drive is unknown"),
     )
 }
 
@@ -723,7 +777,7 @@ mod tests {
         let rivals = [("power saving", 0.41), ("thermal throttling", 0.12)];
         assert_eq!(
             answer(open_symptom(Symptom::Stalls, &rivals)),
-            "Stalls: cause undecided: 41% power saving, 12% thermal throttling"
+            "Stalls: cause unknown; candidates: power saving (41%), thermal throttling (12%)"
         );
         assert_eq!(
             answer(upgrade("fast", Worth::Yes, 2340e9, Work::Recording(Nanos::from_secs(8 * 3600)))),
