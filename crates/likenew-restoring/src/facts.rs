@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use remarks::remarks;
-use wording::{DriveLine, Health};
+use wording::{DriveLine, Health, Unusual};
 
 /// What it asks and costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -90,7 +90,12 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     }
     let (state, health) = health_answer(facts);
     let health = with_root_action(health, &rows, target);
-    findings.summary = wording::summary(&health, state, remarks.len(), unavailable, rows.len());
+    let unusual = match remarks.as_slice() {
+        [] => Unusual::Nothing,
+        [only] => Unusual::One(only),
+        several => Unusual::Several(several.len()),
+    };
+    findings.summary = wording::summary(&health, state, unusual, unavailable, rows.len());
     // A failing drive comes before all else; that none says so is no news.
     match state {
         Health::Failing => findings.answers.push(health),

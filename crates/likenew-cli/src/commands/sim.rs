@@ -136,7 +136,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
 fn ceiling(ceiling: &Ceiling, width: usize) -> Vec<String> {
     let limit = ceiling.limit();
     let advertised = match (&ceiling.advertised, ceiling.advertised_share()) {
-        (Some(value), Some(share)) => format!(" (advertised: {value}, {:.0}% of that)", share * 100.0),
+        (Some(value), Some(share)) => format!(" (rated {value}, {:.0}% of the limit)", share * 100.0),
         _ => String::new(),
     };
     let summary =

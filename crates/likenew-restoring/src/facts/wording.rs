@@ -4,9 +4,17 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Number, Rate, Share, Size};
 use likenew_core::units::Nanos;
-use likenew_procedure_support::wording::{count, list};
+use likenew_procedure_support::wording::{capitalize, count, list};
 
 use super::remarks::Remark;
+
+/// What stands out, for the summary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Unusual<'a> {
+    Nothing,
+    One(&'a Remark),
+    Several(usize),
+}
 
 /// What is known of the drives' health, for the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,31 +32,25 @@ pub(super) enum Health {
 pub(super) fn summary(
     health: &Answer,
     state: Health,
-    remarks: usize,
+    unusual: Unusual<'_>,
     unavailable: usize,
     facts: usize,
 ) -> String {
-    let (remarks, of) = (remarks as u64, count(facts as u64, "fact"));
     let unavailable = match unavailable {
         0 => String::new(),
-        unavailable => format!(" ({unavailable} of {of} unavailable)"),
+        unavailable => format!(" {unavailable} of {} are unavailable.", count(facts as u64, "fact")),
     };
-    match (state, remarks) {
-        (Health::Failing, _) => format!("{}.", health.answer),
-        (Health::Sound, 0) => format!("Nothing unusual, and no drive reports a failure{unavailable}."),
-        (Health::Unreported, 0) => {
-            format!("Nothing unusual, but drive health is {}{unavailable}.", health.answer)
-        }
-        (Health::Sound, _) => {
-            format!("{} worth a look; no drive reports a failure{unavailable}.", count(remarks, "thing"))
-        }
-        (Health::Unreported, _) => {
-            format!(
-                "{} worth a look; drive health is {}{unavailable}.",
-                count(remarks, "thing"),
-                health.answer
-            )
-        }
+    if state == Health::Failing {
+        return format!("{}.", health.answer);
+    }
+    let unusual = match unusual {
+        Unusual::Nothing => "Nothing unusual.".to_owned(),
+        Unusual::One(remark) => format!("{}: {}.", capitalize(&remark.subject), remark.words),
+        Unusual::Several(count) => format!("{count} things stand out."),
+    };
+    match state {
+        Health::Sound => format!("{unusual} No drive reports a failure.{unavailable}"),
+        _ => format!("Drive health is {}. {unusual}{unavailable}", health.answer),
     }
 }
 
@@ -71,7 +73,7 @@ pub(super) fn failing(drives: &[(String, Vec<String>)]) -> Answer {
             format!("{name}: {}.", list(warnings))
         })
     });
-    answer.action(Action::new("copy_data", "Copy what is on it to another drive now, then replace it"))
+    answer.action(Action::new("copy_data", "Back up now, then replace the drive"))
 }
 
 pub(super) fn sound() -> Answer {
@@ -341,20 +343,25 @@ mod tests {
     fn the_summary_says_health_and_what_stands_out() {
         let sound = sound();
         assert_eq!(
-            summary(&sound, Health::Sound, 0, 7, 82),
-            "Nothing unusual, and no drive reports a failure (7 of 82 facts unavailable)."
+            summary(&sound, Health::Sound, Unusual::Nothing, 7, 82),
+            "Nothing unusual. No drive reports a failure. 7 of 82 facts are unavailable."
         );
         assert_eq!(
-            summary(&sound, Health::Sound, 2, 0, 82),
-            "2 things worth a look; no drive reports a failure."
+            summary(&sound, Health::Sound, Unusual::Several(2), 0, 82),
+            "2 things stand out. No drive reports a failure."
+        );
+        let blocks = Remark { subject: "bridge".into(), words: "blocks TRIM".into() };
+        assert_eq!(
+            summary(&sound, Health::Sound, Unusual::One(&blocks), 0, 82),
+            "Bridge: blocks TRIM. No drive reports a failure."
         );
         let unreported = unreported(&["sda"], "it takes root");
         assert_eq!(
-            summary(&unreported, Health::Unreported, 0, 0, 9),
-            "Nothing unusual, but drive health is not reported by sda (it takes root)."
+            summary(&unreported, Health::Unreported, Unusual::Nothing, 0, 9),
+            "Drive health is not reported by sda (it takes root). Nothing unusual."
         );
         let failing = failing(&[("sda".into(), vec!["it is read-only".into()])]);
-        assert_eq!(summary(&failing, Health::Failing, 3, 0, 9), "sda reports that it is failing.");
+        assert_eq!(summary(&failing, Health::Failing, Unusual::Several(3), 0, 9), "sda reports that it is failing.");
         assert_eq!(failing.evidence, ["sda: it is read-only."]);
     }
 

@@ -30,7 +30,7 @@ pub(super) fn reaches_summary(gain: Option<f64>) -> String {
 
 pub(super) fn stops_at(layer: &Layer) -> (String, Answer) {
     let name = layer_name(layer);
-    let summary = format!("TRIM stops at {name}: nothing below receives it.");
+    let summary = format!("TRIM stops at {name}, so the drive below never receives it.");
     let answer = Answer::problem(TRIM, "TRIM", format!("stops at {name}"));
     (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
 }
@@ -105,12 +105,12 @@ pub(super) fn undecided(doubt: Doubt<'_>) -> (String, Answer) {
             ("TRIM could not be sent, so whether it would arrive is unknown.", "could not be sent")
         }
         Doubt::NotRead(_) => (
-            "TRIM was sent, but whether it arrived could not be seen here.",
-            "sent; whether it arrived could not be seen",
+            "TRIM was sent; whether it arrived cannot be read back here.",
+            "sent; whether it arrived cannot be read back here",
         ),
         Doubt::OldData => (
-            "TRIM was sent, but the drive still shows the old data, which proves nothing.",
-            "sent; the drive still shows the old data, which it may",
+            "TRIM was sent; whether it arrived is unknown, as freed blocks still read as the old data.",
+            "sent; unknown whether it arrived, as freed blocks still read as the old data",
         ),
         Doubt::OtherData => (
             "TRIM was sent, but freed blocks read as other data, so whether it arrived is unknown.",
@@ -256,20 +256,21 @@ pub(super) fn freed_too_little(share: Option<f64>) -> String {
 // Steps
 
 pub(super) const CAPABILITY: &str = "Does every layer let TRIM pass?";
-pub(super) const CLAIMS: &str = "What does the drive say about itself?";
+pub(super) const CLAIMS: &str = "What does the drive report?";
 pub(super) const SENDING: &str = "Was TRIM sent?";
 pub(super) const READ_BACK: &str = "What do freed blocks read as?";
 pub(super) const TIMING: &str = "Are freed blocks read faster than kept ones?";
 pub(super) const ACCOUNTING: &str = "Does the drive count less space as in use?";
 pub(super) const GAIN: &str = "Do random writes gain from it?";
-pub(super) const NOT_POSSIBLE: &str = "not possible here";
+pub(super) const NOT_POSSIBLE: &str = "not tested";
 pub(super) const NOT_READ: &str = "freed blocks were not read";
 
 pub(super) fn layers_pass(blocked_by: Option<&Layer>, nobody_says: bool) -> String {
     match blocked_by {
+        Some(layer) if layer.kind == "drive" => "no, the drive does not support it".into(),
         Some(layer) => format!("no, {} blocks it", layer_name(layer)),
-        None if nobody_says => "unknown".into(),
-        None => "yes, as far as they say".into(),
+        None if nobody_says => "unknown; no layer reports it".into(),
+        None => "yes, every layer that reports it".into(),
     }
 }
 
@@ -288,7 +289,7 @@ pub(super) fn claims(trims: Option<bool>, reads_as: Option<ReadsAs>) -> &'static
         (None, Some(Zeros)) => "promises zeros after TRIM",
         (None, Some(Ones)) => "promises 0xFF after TRIM",
         (None, Some(Same)) => "promises the same bytes at each read after TRIM",
-        (None, Some(Anything) | None) => "does not say whether it supports TRIM",
+        (None, Some(Anything) | None) => "does not report whether it supports TRIM",
     }
 }
 
@@ -499,7 +500,7 @@ mod tests {
             remedy: Some("open it with --allow-discards".into()),
         };
         let (summary, answer) = stops_at(&layer);
-        assert_eq!(summary, "TRIM stops at dm-0, encryption (dm-crypt): nothing below receives it.");
+        assert_eq!(summary, "TRIM stops at dm-0, encryption (dm-crypt), so the drive below never receives it.");
         assert_eq!(answer.actions[0].why, "Open it with --allow-discards");
     }
 }

@@ -110,24 +110,17 @@ impl Case<'_> {
         }
         let ios =
             plan.history.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
-        let command = likenew("verify", self.evidence, "--full");
-        let bytes = plan.layout.span.saturating_mul(plan.layout.options.passes.into());
-        wording::ended_early(answer, ios).action(wording::verify_full(
-            command,
-            bytes,
-            loss_of_writing(self.evidence),
-        ))
+        wording::ended_early(answer, ios)
     }
 
     /// A simulated drive has no cable.
     fn advise_repair(&self, answer: Answer) -> Answer {
+        let answer = answer.action(wording::copy_first());
         if self.evidence.identity.kind == DriveKind::Simulated {
             return answer;
         }
         let command = likenew("verify", self.evidence, "");
-        answer
-            .action(wording::copy_first())
-            .action(wording::change_cable(command, loss_of_writing(self.evidence)))
+        answer.action(wording::change_cable(command, loss_of_writing(self.evidence)))
     }
 
     fn advise_more(&self, answer: Answer, doubt: Doubt) -> Answer {

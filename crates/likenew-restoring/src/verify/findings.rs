@@ -1,5 +1,6 @@
 //! Everything that a verification has found: answers, tables and a series.
 
+use likenew_core::answer::Standing;
 use likenew_core::damage::{Damage, DamagedRange};
 use likenew_core::findings::Findings;
 use likenew_core::overview::Overview;
@@ -46,8 +47,14 @@ pub(super) fn findings(
     let rows = parts::rows(workload_plan);
     let speeds = parts::speeds(workload_plan, &rows);
     findings.overview = Overview {
-        // The summary says what the first one does.
-        answers: answers.iter().skip(1).map(|answer| answer.id.clone()).collect(),
+        // The summary says what the first one does; the other says more only where data is damaged or in doubt, and the capacity
+        // is in doubt only where an address did not answer.
+        answers: answers
+            .iter()
+            .skip(1)
+            .filter(|answer| answer.id == wording::INTEGRITY && answer.standing != Standing::Good)
+            .map(|answer| answer.id.clone())
+            .collect(),
         table: match total.bytes() {
             0 => (!speeds.is_empty()).then(|| wording::speed_table(&speeds)),
             _ => Some(wording::damage_table(&total)),

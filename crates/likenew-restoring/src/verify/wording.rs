@@ -218,7 +218,7 @@ pub(super) fn damaged(subject: Subject, total: &Damage, first: Option<&DamagedRa
         )
     } else {
         (
-            format!("{bytes} of the {checked} read is not what was written."),
+            format!("{bytes} of the {checked} read is not what was written: do not trust this drive."),
             format!("{bytes} of the {checked} read is not what was written"),
         )
     };
@@ -268,7 +268,7 @@ fn first_damage(first: &DamagedRange) -> String {
 
 pub(super) fn ended_early(answer: Answer, ios: u64) -> Answer {
     answer.with_evidence(format!(
-        "The damage showed after {} I/Os, so the rest was not written.",
+        "The damage showed after {} I/Os, so the rest was not written; --full writes all of it.",
         Number(ios as f64)
     ))
 }
@@ -281,19 +281,12 @@ fn return_or_shrink(most: u64) -> Action {
 }
 
 pub(super) fn copy_first() -> Action {
-    Action::new("copy_data", "Copy what you still need from this drive first")
+    Action::new("copy_data", "Back up what you still need from this drive")
 }
 
 pub(super) fn change_cable(command: String, loses: Loss) -> Action {
     Action::new("verify_again", "Verify again with another cable, port or card reader to rule those out")
         .command(command)
-        .loses(loses)
-}
-
-pub(super) fn verify_full(command: String, bytes: u64, loses: Loss) -> Action {
-    Action::new("verify_full", "Write and read back all of it, to list every damaged range")
-        .command(command)
-        .bytes_written(bytes)
         .loses(loses)
 }
 
@@ -320,7 +313,7 @@ pub(super) fn damage_table(total: &Damage) -> OverviewTable {
             Kind::Wrapped => "two addresses are one place".into(),
             Kind::Missing => "the drive dropped what was written".into(),
             Kind::Stale => "an acknowledged write was not done".into(),
-            Kind::Wrong => format!("{} of the bits differ", Share(wrong_bit_share(total))),
+            Kind::Wrong => format!("{} of the bits flipped", Share(wrong_bit_share(total))),
         };
         table.push([kind.name().to_owned(), Size(total.bytes_of(kind)).to_string(), meaning]);
     }
@@ -329,7 +322,7 @@ pub(super) fn damage_table(total: &Damage) -> OverviewTable {
 
 /// Mean speed, slowest part and where that begins, of each operation.
 pub(super) fn speed_table(rows: &[(Op, f64, f64, u64)]) -> OverviewTable {
-    let mut table = OverviewTable::new(["", "mean", "slowest part", "which begins at"]);
+    let mut table = OverviewTable::new(["", "mean", "slowest part", "at offset"]);
     for (op, mean, slowest, offset) in rows {
         let (mean, slowest) = (Rate(*mean).to_string(), Rate(*slowest).to_string());
         table.push([operation(*op).to_owned(), mean, slowest, Size(*offset).to_string()]);
@@ -487,7 +480,7 @@ mod tests {
         let total =
             Damage { checked_bytes: 1 << 30, wrong_bytes: 1 << 20, wrong_bits: 6144, ..Damage::default() };
         let (summary, answer) = damaged(Subject::Drive, &total, None);
-        assert_eq!(summary, "1 MiB of the 1 GiB read is not what was written.");
+        assert_eq!(summary, "1 MiB of the 1 GiB read is not what was written: do not trust this drive.");
         assert_eq!(answer.evidence, ["1 MiB holds something else; 0.0732% of their bits differ."]);
         assert_eq!(damage_table(&total).rows[0].cells, ["wrong", "1 MiB", "0.0732% of the bits differ"]);
     }

@@ -29,8 +29,8 @@ pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
             "a random write past the cache, alone",
             Value::Span(disk.command + disk.write_seek.average + Nanos(disk.platters.revolution.0 / 2)),
         ),
-        Fact::new("reading it all in order", Value::Span(passing)),
-        Fact::new("writing it all in order", Value::Span(passing)),
+        Fact::new("sequential read of the whole drive", Value::Span(passing)),
+        Fact::new("sequential write of the whole drive", Value::Span(passing)),
     ];
     Parts { state: state.into(), layers, ceilings: ceilings(disk, access), times }
 }

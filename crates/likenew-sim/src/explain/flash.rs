@@ -27,8 +27,8 @@ pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
     let reading = parameters.read_command + parameters.nand.native.read + parameters.nand.page_transfer;
     let crossing = transfer_time(RANDOM_BYTES, parameters.link.bytes_per_s);
     let times = vec![
-        Fact::new("a 4 KiB read, alone", Value::Span(reading + crossing)),
-        Fact::new("a 4 KiB write, alone, into the buffer", Value::Span(parameters.write_command + crossing)),
+        Fact::new("a 4 KiB read at QD1", Value::Span(reading + crossing)),
+        Fact::new("a 4 KiB write at QD1, into the buffer", Value::Span(parameters.write_command + crossing)),
     ];
     Parts { state, layers, ceilings: ceilings(model), times }
 }
@@ -42,8 +42,8 @@ pub(super) fn link(link: &LinkParameters) -> LayerBox {
     };
     let facts = vec![
         Fact::new("rate", Value::BytesPerSecond(link.bytes_per_s as f64)),
-        Fact::new("commands at once", Value::Count(link.command_slots.into())),
-        Fact::new("4 KiB across", Value::Span(transfer_time(RANDOM_BYTES, link.bytes_per_s))),
+        Fact::new("queue depth", Value::Count(link.command_slots.into())),
+        Fact::new("4 KiB transfer", Value::Span(transfer_time(RANDOM_BYTES, link.bytes_per_s))),
     ];
     LayerBox::new("host link", says, facts)
 }
@@ -54,7 +54,7 @@ fn firmware(parameters: &FlashParameters) -> LayerBox {
         Fact::new("write command", Value::Span(parameters.write_command)),
         Fact::new("TRIM or flush", Value::Span(parameters.other_command)),
         Fact::new("TRIM", Value::text(parameters.trim.describe())),
-        Fact::new("looks after itself", Value::text(format!("after {} without I/O", parameters.idle_after))),
+        Fact::new("idle work starts", Value::text(format!("after {} without I/O", parameters.idle_after))),
     ];
     LayerBox::new("firmware", "Handles one command at a time.", facts)
 }
@@ -63,7 +63,7 @@ fn buffer(model: &FlashModel) -> LayerBox {
     let FlashParameters { buffer_pages, page_bytes, unit_pages, .. } = model.parameters;
     let facts = vec![
         Fact::new("size", Value::Bytes(u64::from(buffer_pages) * u64::from(page_bytes))),
-        Fact::new("program units it holds", Value::Count(u64::from(buffer_pages / unit_pages))),
+        Fact::new("capacity in program units", Value::Count(u64::from(buffer_pages / unit_pages))),
     ];
     let says = "A write is acknowledged once all of it is in the buffer, where it waits for a free die.";
     LayerBox::new("write buffer", says, facts)
@@ -85,7 +85,7 @@ fn dies(model: &FlashModel) -> LayerBox {
         Fact::new("tPROG", Value::Span(nand.native.program)),
         Fact::new("tBERS", Value::Span(nand.erase)),
         Fact::new("a unit over the channel", Value::Span(transfer(nand, flash.unit_pages))),
-        Fact::new("dies that program at once", Value::Count(programming(nand).into())),
+        Fact::new("dies that program in parallel", Value::Count(programming(nand).into())),
     ];
     let name = format!("{} dies on {} channels", nand.dies(), nand.channels);
     let says = "A die does one operation at a time; the dies of a channel share its bus.";
@@ -163,7 +163,7 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
                 small_wire,
                 small("firmware", format!("1 / {write_command}"), 1, write_command),
                 small(
-                    "dies, before collection",
+                    "dies, before garbage collection",
                     format!("{programming} × {writes_per_unit} / ({unit} + tPROG {})", nand.native.program),
                     programming * writes_per_unit,
                     nand.native.program + unit,

@@ -56,7 +56,7 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
         parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)
     };
     for (name, of) in
-        [("reading it all in order", SEQUENTIAL_READ), ("writing it all in order", SEQUENTIAL_WRITE)]
+        [("sequential read of the whole drive", SEQUENTIAL_READ), ("sequential write of the whole drive", SEQUENTIAL_WRITE)]
     {
         if let Some(Value::BytesPerSecond(rate)) = limit(of).map(|bound| bound.value.clone())
             && !parts.times.iter().any(|time| time.name == name)

@@ -23,20 +23,20 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
         Fact::new("kept erased on each die", blocks(page_map.free_blocks_min)),
         Fact::new("spare beside those", Value::Share(spare as f64 / f64::from(flash.user_pages))),
         Fact::new(
-            "collects in idle time",
+            "idle garbage collection",
             match page_map.idle_free_blocks {
                 0 => Value::text("no"),
                 count => Value::text(format!("until {count} blocks of each die are erased")),
             },
         ),
     ];
-    for (name, valid) in [("erasing an empty block", 0.0), ("collecting a half valid one", 0.5)] {
+    for (name, valid) in [("erasing an empty block", 0.0), ("garbage-collecting a half-valid block", 0.5)] {
         let work = collection(page_map, valid);
         facts.push(Fact::new(name, Value::Span(work_time(&model.parameters.nand, &work))));
     }
     let victim = victim(page_map.policies.collection);
     let says = format!(
-        "Any page can be anywhere. A die that runs short of erased blocks moves the valid pages out of {victim} and erases it."
+        "Any page can be anywhere. A die that runs short of erased blocks relocates the valid pages of {victim} and erases it."
     );
     LayerBox::new("translation layer: page map", &says, facts)
 }
@@ -44,11 +44,11 @@ pub(crate) fn explain(page_map: &PageMapParameters, model: &FlashModel) -> Layer
 /// The block that is collected.
 fn victim(collection: Collection) -> String {
     match collection {
-        Collection::Greedy => "its emptiest one".into(),
-        Collection::Fifo => "the one that was filled first".into(),
-        Collection::Choices(1) => "one drawn at random".into(),
-        Collection::Choices(count) => format!("the emptiest of {count} drawn at random"),
-        Collection::CostBenefit => "the one that is old and empty most of all".into(),
+        Collection::Greedy => "its emptiest block".into(),
+        Collection::Fifo => "the block that was filled first".into(),
+        Collection::Choices(1) => "a random block".into(),
+        Collection::Choices(count) => format!("the emptiest of {count} random blocks"),
+        Collection::CostBenefit => "the block whose age and emptiness gain most".into(),
     }
 }
 

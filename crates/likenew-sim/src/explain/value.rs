@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use likenew_core::units::{Nanos, amount, rate, three_digits};
+use likenew_core::quantity::{Iops, Rate};
+use likenew_core::units::{Nanos, amount};
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 /// A figure, or a word where there is none.
@@ -63,9 +64,8 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => f.pad(&amount(*bytes)),
-            Self::BytesPerSecond(bytes_per_s) => f.pad(&rate(*bytes_per_s)),
-            Self::PerSecond(number) if *number < 1000.0 => f.pad(&format!("{}/s", three_digits(*number))),
-            Self::PerSecond(number) => f.pad(&format!("{}/s", group_thousands(number.round() as u64))),
+            Self::BytesPerSecond(bytes_per_s) => f.pad(&Rate(*bytes_per_s).to_string()),
+            Self::PerSecond(number) => f.pad(&Iops(*number).to_string()),
             Self::Span(span) => f.pad(&span.to_string()),
             Self::Count(count) => f.pad(&group_thousands(*count)),
             Self::Share(share) => f.pad(&format!("{:.1}%", share * 100.0)),
@@ -74,10 +74,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// A whole number, from 10 000 on in groups of three.
+/// A whole number, from 1,000 on in groups of three digits.
 fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
-    if digits.len() < 5 {
+    if digits.len() < 4 {
         return digits;
     }
     let first = (digits.len() - 1) % 3 + 1;
@@ -137,9 +137,9 @@ mod tests {
         for (value, text) in [
             (Value::Bytes(80 << 30), "80 GiB"),
             (Value::BytesPerSecond(77.2e6), "77.2 MB/s"),
-            (Value::PerSecond(81.37), "81.4/s"),
-            (Value::PerSecond(9615.4), "9615/s"),
-            (Value::PerSecond(35_087.7), "35,088/s"),
+            (Value::PerSecond(81.37), "81.4 IOPS"),
+            (Value::PerSecond(9615.4), "9,620 IOPS"),
+            (Value::PerSecond(35_087.7), "35,100 IOPS"),
             (Value::Count(5_400_000), "5,400,000"),
             (Value::Count(123_456), "123,456"),
             (Value::Share(0.0731), "7.3%"),

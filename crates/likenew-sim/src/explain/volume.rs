@@ -74,7 +74,7 @@ fn store(volume: &VolumeParameters, trims: bool) -> LayerBox {
         Fact::new("p99 latency", Value::Span(volume.latency.p99)),
         Fact::new("latency, mean", Value::Span(Nanos(volume.latency.mean_ns() as u64))),
         Fact::new("distribution", Value::text("log-normal")),
-        Fact::new("TRIM", Value::text(if trims { "works at once" } else { "is ignored" })),
+        Fact::new("TRIM", Value::text(if trims { "takes effect at once" } else { "is ignored" })),
     ];
     LayerBox::new("store", "Serves all I/Os in parallel; acknowledged writes are durable.", facts)
 }
@@ -105,7 +105,7 @@ fn ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
         Bound::new("credits", format!("{reason} rate"), Value::PerSecond(iops as f64)),
         Bound::new(
             "store",
-            format!("{slots} at once / mean latency"),
+            format!("{slots} I/Os in flight / mean latency"),
             Value::PerSecond(slots / (volume.latency.mean_ns() / 1e9)),
         ),
     ];
