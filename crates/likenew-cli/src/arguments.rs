@@ -374,7 +374,8 @@ fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone
 
 /// A mix by its percentage of reads, as fio's rwmixread has it.
 fn mix_of_reads(percent: &str) -> Result<Mix, String> {
-    format!("mix:{}", percent.trim_end_matches('%')).parse()
+    let mix = format!("mix:{}", percent.trim_end_matches('%')).parse();
+    mix.map_err(|_: String| wording::not_a_percentage(percent))
 }
 
 fn profile(text: &str) -> Result<Profile, String> {

@@ -371,18 +371,12 @@ pub(crate) fn report_end(end: End, found_problem: bool) -> Exit {
 
 /// A plan that would never end, or not while anybody waits for it, is refused before anything is measured.
 fn refuse_absurd(dry_run: &DryRun, evidence: &Evidence) -> Result<(), Failure> {
-    let DryRun { workloads, bytes_moved, bytes_written, elapsed, is_finite, .. } = dry_run;
+    let DryRun { bytes_moved, bytes_written, elapsed, is_finite, .. } = dry_run;
     let much = *bytes_moved / evidence.geometry.capacity.max(1) >= PASSES_MOST;
     if *is_finite && *elapsed <= ELAPSED_MOST && !much {
         return Ok(());
     }
-    Err(Failure::Usage(wording::plan_too_long(
-        *bytes_moved,
-        *bytes_written,
-        *elapsed,
-        workloads.len(),
-        *is_finite,
-    )))
+    Err(Failure::Usage(wording::plan_too_long(*bytes_moved, *bytes_written, *elapsed, *is_finite)))
 }
 
 /// Flash wears: a great amount is written to a real drive only when somebody has agreed, and what is made in order to wear

@@ -10,6 +10,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::quantity::{Number, Rate, Size};
+use likenew_core::suggest::nearest;
 use likenew_core::units::Nanos;
 
 /// The name that errors begin with.
@@ -59,15 +60,8 @@ pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     }
 }
 
-/// The known name most like what was typed, if one is similar enough.
-pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    /// Jaro-Winkler similarity from which on a name is worth suggesting; clap uses the same for options.
-    const SIMILARITY_LEAST: f64 = 0.7;
-    known
-        .map(|name| (strsim::jaro_winkler(typed, name), name))
-        .filter(|(similarity, _)| *similarity >= SIMILARITY_LEAST)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+pub(crate) fn not_a_percentage(typed: &str) -> String {
+    format!("\"{typed}\" is not a percentage from 0 to 100")
 }
 
 pub(crate) fn number_outside(least: f64, most: f64) -> String {
@@ -129,16 +123,17 @@ pub(crate) fn plan_without_target(file: impl Display) -> String {
     format!("the plan {file} names no target: give one, likenew run {file} TARGET")
 }
 
-pub(crate) fn plan_too_long(moved: u64, written: u64, time: Nanos, workloads: usize, ends: bool) -> String {
-    let end = if ends { "" } else { " and no end in sight" };
-    format!(
-        "this plan would take {} at 500 MB/s: {} moved, {} of it written, {} workloads{end}. \
-         Give less time, fewer bytes or fewer passes",
-        days(time),
-        Size(moved),
-        Size(written),
-        Number(workloads as f64)
-    )
+/// `bytes` are all that are read and written.
+pub(crate) fn plan_too_long(bytes: u64, written: u64, time: Nanos, ends: bool) -> String {
+    let (span, size) = (days(time), Size(bytes));
+    let cost = match (ends, written == bytes) {
+        (false, _) => "this plan never ends".to_owned(),
+        (true, true) => format!("this plan would write {size}, in {span} at 500 MB/s"),
+        (true, false) => {
+            format!("this plan would move {size}, {} of it written, in {span} at 500 MB/s", Size(written))
+        }
+    };
+    format!("{cost}. Give less time, fewer bytes or fewer passes")
 }
 
 fn days(time: Nanos) -> String {
@@ -214,9 +209,10 @@ pub(crate) fn cannot_be_overwritten(reason: impl Display) -> String {
 
 pub(crate) fn would_destroy(path: &Path, what: &str, instead: &str, consent: &str) -> String {
     format!(
-        "{} is {what}; writing would destroy its data, so nothing was changed.\n\
-         Read only: likenew surface, or --op read. Safe to write: {instead}.\n{consent}",
-        path.display()
+        "{0} is {what}; writing would destroy its data, so nothing was changed.\n\
+         Read only: likenew surface {1}, or likenew bench {1} --op read. Safe to write: {instead}.\n{consent}",
+        path.display(),
+        quote(&path.display().to_string())
     )
 }
 
@@ -609,7 +605,7 @@ pub(crate) fn candidate(name: &str, reason: impl Display) -> String {
 }
 
 pub(crate) const CANDIDATE_WITH_SETTINGS: &str =
-    "a candidate is new and as full as this drive would make it; leave out what follows the ?";
+    "candidates are always simulated as new; leave out the ? and what follows it";
 
 pub(crate) const CANDIDATE_TWICE: &str = "named twice";
 

@@ -44,6 +44,7 @@ pub mod shell;
 pub mod size;
 pub mod stamp;
 pub mod stat;
+pub mod suggest;
 pub mod tally;
 pub mod target;
 pub mod trace;

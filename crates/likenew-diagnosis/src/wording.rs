@@ -143,7 +143,10 @@ pub(crate) mod nearly_full {
     }
 
     pub(crate) fn free_space() -> Action {
-        Action::new("free_space", "Free about 20% of the drive: delete or move files, then send TRIM (fstrim)")
+        Action::new(
+            "free_space",
+            "Free about 20% of the drive: delete or move files, then send TRIM (fstrim)",
+        )
     }
 }
 
@@ -410,7 +413,8 @@ pub(crate) mod misalignment {
     use super::{Action, Hint, Measured, either, times};
 
     pub(crate) const TITLE: &str = "misaligned partition";
-    pub(crate) const SUMMARY: &str = "the partition is misaligned, so each 4K write touches two of the drive's blocks";
+    pub(crate) const SUMMARY: &str =
+        "the partition is misaligned, so each 4K write touches two of the drive's blocks";
 
     pub(crate) const WRITE_SHIFTED: Hint = Hint::thorough_writing("Compare aligned with shifted 4K writes");
     pub(crate) const SHOW_START: Hint = Hint::facts("See where the partition starts");
@@ -458,11 +462,17 @@ pub(crate) mod encryption {
     }
 
     pub(crate) fn bypass_queues() -> Action {
-        Action::new("bypass_crypt_queues", "Bypass dm-crypt's work queues: shorter latency, where the cipher keeps up")
+        Action::new(
+            "bypass_crypt_queues",
+            "Bypass dm-crypt's work queues: shorter latency, where the cipher keeps up",
+        )
     }
 
     pub(crate) fn choose_cipher() -> Action {
-        Action::new("choose_cipher", "Find a cipher that this CPU accelerates; changing it re-encrypts the volume (cryptsetup reencrypt)")
+        Action::new(
+            "choose_cipher",
+            "Find a cipher that this CPU accelerates; changing it re-encrypts the volume (cryptsetup reencrypt)",
+        )
     }
 }
 

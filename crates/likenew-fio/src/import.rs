@@ -23,7 +23,7 @@ use notes::Notes;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// It is something else.
-    #[error("it holds no JSON document of fio: {0}")]
+    #[error("it is not JSON of fio ({0}); run fio with --output-format=json+")]
     NotFio(String),
     /// It is no JSON.
     #[error("line {line}, column {column}: {reason}")]

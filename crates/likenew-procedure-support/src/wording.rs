@@ -7,6 +7,7 @@ use likenew_core::measurement_error::RefusedIo;
 use likenew_core::plan::Plan;
 use likenew_core::quantity::{Number, Share, Size};
 use likenew_core::shell::shell_quote;
+use likenew_core::suggest::nearest;
 
 use crate::precision_goal::PrecisionGoal;
 
@@ -94,9 +95,47 @@ pub fn no_operation() -> String {
     "op: name read, write or a mix such as mix:70".into()
 }
 
-/// The error of an option of a procedure.
+/// The error of a name that does not exist; the nearest one is offered where one is near, and all where none is.
+pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
+    match nearest(typed, known.iter().copied()) {
+        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"?"),
+        None => format!("unknown {what} \"{typed}\"; use {}", known.join(", ")),
+    }
+}
+
+/// The error of an option of a procedure, from what the parser says of it.
 pub(crate) fn wrong_options(procedure: &str, reason: &str) -> String {
-    format!("invalid option for {procedure}: {reason}")
+    if let Some((typed, known)) = unknown_field(reason) {
+        return unknown_name(&format!("option of {procedure}"), typed, &known);
+    }
+    match reason.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected ")) {
+        Some((found, expected)) => {
+            format!("{procedure} expects {} here, not {}", toml_type(expected), toml_type(found))
+        }
+        None => format!("invalid option of {procedure}: {reason}"),
+    }
+}
+
+/// The name in "unknown field `a`, expected one of `b`, `c`", and those that exist.
+fn unknown_field(reason: &str) -> Option<(&str, Vec<&str>)> {
+    let mut quoted = reason.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    Some((quoted.next()?, quoted.collect()))
+}
+
+/// A type as the parser names it, in the words of TOML.
+fn toml_type(name: &str) -> String {
+    match name {
+        "map" | "a map" => "a table".into(),
+        "sequence" | "a sequence" => "a list".into(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number".into(),
+        "f64" => "a number".into(),
+        name if name.starts_with("integer") => name.replace("integer ", "the number "),
+        name if name.starts_with("floating point ") => name.replace("floating point ", "the number "),
+        name if name.starts_with("string ") => name.replace("string ", "the text "),
+        name if name.starts_with("boolean ") => name.replace("boolean ", ""),
+        name if name.starts_with("struct ") => "a table".into(),
+        name => name.to_owned(),
+    }
 }
 
 pub(crate) fn no_such_pattern(text: &str) -> String {

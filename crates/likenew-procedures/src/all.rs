@@ -76,7 +76,7 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
         "run" => Ok(Box::new(Run::from_options(&plan.options)?)),
         other => {
             let names: Vec<&str> = DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
-            Err(format!("there is no procedure \"{other}\"; there are {}", names.join(", ")))
+            Err(wording::unknown_name("procedure", other, &names))
         }
     }
 }

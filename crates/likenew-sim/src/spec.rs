@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use likenew_core::suggest::{SIMILARITY_MIN, nearest};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use crate::catalog::{Entry, catalog};
@@ -399,10 +400,7 @@ const SETTINGS_PAGE: &str = "see `likenew help sim`";
 /// For a setting that does not exist, or one that takes words and got another.
 fn unknown_setting(key: &str, value: &str) -> String {
     match key {
-        "state"
-            if strsim::jaro_winkler(value, "used") < SIMILAR
-                && strsim::jaro_winkler(value, "new") < SIMILAR =>
-        {
+        "state" if nearest(value, ["used", "new"]).is_none() => {
             format!("unknown state \"{value}\": it takes state=new or state=used; {SETTINGS_PAGE}")
         }
         "state" => unknown("state", value, ["new", "used"].into_iter()),
@@ -417,18 +415,9 @@ fn unknown_setting(key: &str, value: &str) -> String {
     }
 }
 
-/// Jaro-Winkler similarity from which on a word is worth suggesting.
-const SIMILAR: f64 = 0.7;
-
 fn unknown<'a>(what: &str, typed: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = known
-        .map(|word| (strsim::jaro_winkler(typed, word), word))
-        .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match near {
-        Some((_, near)) => {
-            format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? See `likenew help sim`")
-        }
+    match nearest(typed, known) {
+        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? See `likenew help sim`"),
         None => format!("unknown {what} \"{typed}\"; {SETTINGS_PAGE}"),
     }
 }
@@ -437,7 +426,9 @@ fn unknown_name(name: &str) -> String {
     let mut near: Vec<(f64, &str)> = names()
         .into_iter()
         .map(|known| (strsim::jaro_winkler(name, known), known))
-        .filter(|(similarity, known)| *similarity >= SIMILAR || (!name.is_empty() && known.contains(name)))
+        .filter(|(similarity, known)| {
+            *similarity >= SIMILARITY_MIN || (!name.is_empty() && known.contains(name))
+        })
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();

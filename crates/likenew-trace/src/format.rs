@@ -82,7 +82,10 @@ impl Format {
         let line = lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default();
         by_header(line).or_else(|| by_line(line)).ok_or_else(|| {
             let shown = line[..line.len().min(60)].escape_ascii();
-            format!("is no trace that is known here: it begins with \"{shown}\". Formats: {}", names())
+            format!(
+                "has an unknown trace format (it begins with \"{shown}\"); name it with --format: {}",
+                names()
+            )
         })
     }
 

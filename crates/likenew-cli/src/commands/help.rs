@@ -1,5 +1,6 @@
 //! `likenew help`: manual pages of commands and of causes.
 
+use likenew_core::suggest::nearest;
 use likenew_diagnosis::{ALL, Kind, by_name};
 use likenew_procedures::all::DESCRIPTORS;
 
@@ -7,7 +8,7 @@ use crate::arguments::{self, Help};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::wording::help as wording;
-use crate::wording::{nearest, no_such_page};
+use crate::wording::no_such_page;
 
 pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
     let text = match command.topic.as_deref() {

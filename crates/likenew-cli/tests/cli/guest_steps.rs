@@ -186,7 +186,10 @@ fn objections_to_a_step_are_printed_before_it() {
         row["not_run_reason"].as_str().unwrap().to_owned()
     };
     let worn = guest.document("dry-worn", 0);
-    assert!(reason(&worn, "refresh").contains("its reliability is degraded; back up its data first"), "{worn:#}");
+    assert!(
+        reason(&worn, "refresh").contains("its reliability is degraded; back up its data first"),
+        "{worn:#}"
+    );
     assert_eq!(worn["bytes_written"], 0);
     let folder = guest.document("dry-folder", 0);
     assert!(reason(&folder, "refresh").contains("this is a dry run"), "{folder:#}");

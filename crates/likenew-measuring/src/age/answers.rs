@@ -47,11 +47,8 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
         rest(options, writes),
     ];
     let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
-    let most_telling = [
-        ("Random writes", writes),
-        ("Sequential writes", sequential),
-        ("The application score", score),
-    ];
+    let most_telling =
+        [("Random writes", writes), ("Sequential writes", sequential), ("The application score", score)];
     let summary =
         most_telling.into_iter().find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
     AgeAnswers { summary, answers }

@@ -4,6 +4,7 @@ use likenew_core::answer::Answer;
 use likenew_core::overview::OverviewTable;
 use likenew_core::plan::Plan;
 use likenew_core::quantity::{Latency, Number, Rate, Share, Size, digits, with_range};
+use likenew_core::suggest::nearest;
 use likenew_stats::interval::Interval;
 use likenew_stats::steady_state::ROUNDS;
 
@@ -35,11 +36,14 @@ pub(super) fn invalid_application(name: &str, reason: &str) -> String {
 }
 
 pub(super) fn unknown_application(name: &str, names: &[&str], groups: &[&str]) -> String {
-    format!(
-        "unknown application \"{name}\"; use {}, a group ({}), or a file of your own such as mine.toml",
-        names.join(", "),
-        groups.join(", ")
-    )
+    match nearest(name, names.iter().chain(groups).copied()) {
+        Some(near) => format!("unknown application \"{name}\"; did you mean \"{near}\"?"),
+        None => format!(
+            "unknown application \"{name}\"; use {}, a group ({}), or a file of your own such as mine.toml",
+            names.join(", "),
+            groups.join(", ")
+        ),
+    }
 }
 
 pub(super) fn target_is_read_only() -> String {

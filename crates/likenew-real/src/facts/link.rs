@@ -164,7 +164,8 @@ fn sata_drive(subject: &Subject<'_>) -> Hop {
     let best = identify
         .clone()
         .and_then("the drive does not report it", |identify| identify.sata_generation_max().map(bits_per_s));
-    let now = identify.and_then("the drive does not report it", |identify| identify.sata_generation().map(bits_per_s));
+    let now = identify
+        .and_then("the drive does not report it", |identify| identify.sata_generation().map(bits_per_s));
     sata_hop(subject.name(), "the drive", now, best)
 }
 

@@ -105,7 +105,8 @@ fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
     let flag = roots.attribute(device, "queue/rotational").map(|text| text == "1");
     let may_be_silent = matches!(kind, LayerKind::UsbDisk | LayerKind::VirtualDisk);
     if may_be_silent && flag.get() == Some(true) && scsi_rotation(roots, device).value().is_none() {
-        return flag.and_then("the drive does not report it, so the kernel assumes a rotating disk", |_| None);
+        return flag
+            .and_then("the drive does not report it, so the kernel assumes a rotating disk", |_| None);
     }
     flag
 }

@@ -94,7 +94,11 @@ fn layer(device: &BlockDevice) -> Layer {
         passes,
         discard_max_bytes: most,
         granularity_bytes: number("queue/discard_granularity").filter(|bytes| *bytes > 0),
-        evidence: if evidence.is_empty() { "/sys does not report it".to_owned() } else { evidence.join(", ") },
+        evidence: if evidence.is_empty() {
+            "/sys does not report it".to_owned()
+        } else {
+            evidence.join(", ")
+        },
         remedy: (passes == Some(false)).then(|| remedy(kind, device)).flatten(),
         kind: words(kind, device),
         name,

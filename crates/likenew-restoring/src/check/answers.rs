@@ -127,9 +127,7 @@ impl Answers<'_> {
         match symptom {
             Symptom::SlowAfterIdle => measurements.idle_over_busy.map(|of| Magnitude::AfterPause(of.value)),
             Symptom::Stalls => measurements.stalled_share.map(|of| Magnitude::Stalled(of.value)),
-            Symptom::FasterThanLink => {
-                self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value))
-            }
+            Symptom::FasterThanLink => self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value)),
             Symptom::WrongData => Some(Magnitude::WrongSectors(measurements.wrong_sectors)),
             _ => None,
         }

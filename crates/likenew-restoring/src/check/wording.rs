@@ -325,7 +325,8 @@ pub(super) fn cause_of_shortfall(
         Some(rivals) => format!("unknown; candidates: {rivals}"),
         None => "unknown; no known cause fits".into(),
     };
-    let question = if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
+    let question =
+        if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
     let id = if is_headline {
         CAUSE_UNDECIDED.to_owned()
     } else {

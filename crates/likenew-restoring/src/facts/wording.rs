@@ -361,7 +361,10 @@ mod tests {
             "Drive health is not reported by sda (it takes root). Nothing unusual."
         );
         let failing = failing(&[("sda".into(), vec!["it is read-only".into()])]);
-        assert_eq!(summary(&failing, Health::Failing, Unusual::Several(3), 0, 9), "sda reports that it is failing.");
+        assert_eq!(
+            summary(&failing, Health::Failing, Unusual::Several(3), 0, 9),
+            "sda reports that it is failing."
+        );
         assert_eq!(failing.evidence, ["sda: it is read-only."]);
     }
 

@@ -500,7 +500,10 @@ mod tests {
             remedy: Some("open it with --allow-discards".into()),
         };
         let (summary, answer) = stops_at(&layer);
-        assert_eq!(summary, "TRIM stops at dm-0, encryption (dm-crypt), so the drive below never receives it.");
+        assert_eq!(
+            summary,
+            "TRIM stops at dm-0, encryption (dm-crypt), so the drive below never receives it."
+        );
         assert_eq!(answer.actions[0].why, "Open it with --allow-discards");
     }
 }

@@ -55,9 +55,10 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     let limit = |rate_name: &str| {
         parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)
     };
-    for (name, of) in
-        [("sequential read of the whole drive", SEQUENTIAL_READ), ("sequential write of the whole drive", SEQUENTIAL_WRITE)]
-    {
+    for (name, of) in [
+        ("sequential read of the whole drive", SEQUENTIAL_READ),
+        ("sequential write of the whole drive", SEQUENTIAL_WRITE),
+    ] {
         if let Some(Value::BytesPerSecond(rate)) = limit(of).map(|bound| bound.value.clone())
             && !parts.times.iter().any(|time| time.name == name)
         {

@@ -253,10 +253,10 @@ fn what_can_not_be_a_trace_is_reported_what_it_is() {
         (b"a\0b", "is no text"),
         (
             b"<html>\xff",
-            "is no trace that is known here: it begins with \"<html>\\xff\". Formats: likenew, iolog",
+            "has an unknown trace format: it begins with \"<html>\\xff\". Formats: likenew, iolog",
         ),
         (b"# likenew trace 2\n", "of another version of likenew"),
-        (b"\n\n", "is no trace that is known here"),
+        (b"\n\n", "has an unknown trace format"),
     ] {
         let error = crate::support::refused_bytes(bytes);
         assert!(error.contains(message), "{error}");

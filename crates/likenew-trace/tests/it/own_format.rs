@@ -210,7 +210,7 @@ fn what_is_no_trace_is_not_opened() {
     assert!(refused(&folder.path().join("none")).contains("No such file"));
     assert!(refused(folder.path()).contains("directory"));
     assert!(refused(&text_file(&folder, "")).ends_with("is empty"));
-    assert!(refused(&text_file(&folder, "<html>")).contains("is no trace that is known here"));
+    assert!(refused(&text_file(&folder, "<html>")).contains("has an unknown trace format"));
 }
 
 #[test]
