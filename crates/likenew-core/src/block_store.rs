@@ -8,9 +8,10 @@ use std::io;
 /// Who may use a store at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaseState {
-    /// Its holder alone, and nobody waits for it.
+    /// The holder alone, and no other program waits for it.
     Active,
-    /// Its holder alone, and somebody waits for it: nothing new is begun, and it is given back once nothing is in flight.
+    /// The holder alone, but another program waits for it: start nothing new, and give the store back once
+    /// nothing is in flight.
     BreakRequested,
     /// Others may have written to it by now: nothing is written to it any more.
     Lost,
@@ -33,8 +34,8 @@ pub trait BlockStore {
     /// Writes all of `bytes` there. It is durable after the next [`BlockStore::flush`] that succeeds.
     ///
     /// # Errors
-    /// The system's; any of the blocks may then have been written. With [`io::ErrorKind::ResourceBusy`] none was: somebody else is
-    /// about to use the store, and it is to be left alone.
+    /// The system's error; any of the blocks may then have been written. With [`io::ErrorKind::ResourceBusy`]
+    /// nothing was written: another program is about to use the store, so leave it alone.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Returns when everything written is where no loss of power takes it away.

@@ -9,8 +9,9 @@ use crate::units::Nanos;
 /// UL measures bandwidth over this time and calls it busy time: "the sum of all times when at least one I/O was executing"
 /// (PCMark 10 technical guide, Full System Drive Benchmark, support.benchmarks.ul.com/solution/articles/44002171465).
 ///
-/// It is told of departures when they happen and of ends in order of their times, and an end may be seen late, after the
-/// next departure. So departures wait until an end is seen that is not before them; no more of them wait than I/Os are in flight.
+/// Departures are reported when they happen, ends in order of time, and an end may be noticed only after the
+/// next departure. So a departure is held until an end at or after it is noticed; no more are held than I/Os
+/// are in flight.
 #[derive(Clone, Debug, Default)]
 pub struct BusyTime {
     /// Times and counts of departures that no end has reached.

@@ -1,12 +1,12 @@
-//! What a system counts at a device, whoever asked for it: the other side of the account of a workload.
+//! What the kernel counts at a device, I/O of all programs included: a check on what a workload says it did.
 
 use serde::{Deserialize, Serialize};
 
 use crate::io::Op;
 use crate::units::Nanos;
 
-/// Reads and writes of the one disk that everything lies on, whoever asked for them and wherever they went: those of its other partitions and
-/// volumes, too.
+/// Reads and writes of the one disk below the target, by all programs, those of its other partitions and
+/// volumes included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounters {
     /// Reads that ended.
@@ -38,8 +38,9 @@ pub struct Counters {
     pub flushes: Option<u64>,
     /// Time during which anything was in flight. Linux counts it in milliseconds.
     pub busy: Nanos,
-    /// Time that the processors of the machine, all together, spent in the kernel, whoever made them: so more than a clock shows may pass. It
-    /// is the machine's and no device's, and stands here as it is read at the same moments.
+    /// Kernel time of all processors of the machine together, for all programs, so it can exceed the time
+    /// elapsed. It belongs to the machine and not to a device; it is here because it is read at the same
+    /// moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Nanos>,
     /// What the whole disk was asked for; unknown where there is none, or several.

@@ -7,7 +7,7 @@ use crate::stamp::{Label, SECTOR, Stamp};
 /// What came of checking the stamps of everything that a workload has read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// Bytes that were looked at.
+    /// Bytes that were checked.
     pub checked_bytes: u64,
     /// Of them, bytes of sectors that hold something else than any stamp.
     pub wrong_bytes: u64,
@@ -19,7 +19,7 @@ pub struct Damage {
     pub missing_bytes: u64,
     /// Bits that differ in the sectors that are wrong.
     pub wrong_bits: u64,
-    /// The first ranges that were found, neighbours of a kind as one, in order of addresses; at most
+    /// The first damaged ranges in order of address, adjacent ones of one kind joined; at most
     /// [`Damage::RANGES_MAX`].
     pub ranges: Vec<DamagedRange>,
     /// Damaged bytes that lie in none of these ranges.
@@ -156,7 +156,7 @@ impl Damage {
         self.list(range);
     }
 
-    /// Joins a range with its neighbours in the list, or lists it if there is room.
+    /// Joins a range with adjacent ones in the list, or adds it while the list is not full.
     fn list(&mut self, range: DamagedRange) {
         let at = self.ranges.partition_point(|listed| listed.from <= range.from);
         let joins = |first: Option<&DamagedRange>, second: &DamagedRange| {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order in which sectors are looked at, and by however many lanes, the ranges are the same.
+        /// The ranges are the same in whatever order sectors are checked, and with any number of lanes.
         #[test]
         fn order_and_lanes_do_not_matter(
             kinds in prop::collection::vec(0u8..4, 1..60),

@@ -68,18 +68,18 @@ pub trait Drive {
         )))
     }
 
-    /// What was counted at the devices below it since they were attached; nothing where nobody counts, such as below a file
-    /// system in memory or on another machine. No lane is open.
+    /// What the devices below it have counted since they were attached; `None` where no device counts, such
+    /// as below a file system in memory or on another machine. No lane is open.
     fn counters(&mut self) -> Option<Counters> {
         None
     }
 
-    /// Its clock reads `now` from here on, which is not before what it reads: an interrupted run goes on where it stopped.
-    /// A virtual clock moves by being waited for alone, so that a drive that has one does nothing.
+    /// Sets its clock to `now`, which is never earlier than what it reads: a resumed run continues the time
+    /// of the interrupted one. A virtual clock advances only by waiting, so a drive with one does nothing.
     fn resume_clock_at(&mut self, _now: Nanos) {}
 
-    /// Finds something out about it otherwise than by timing I/O. No lane is open meanwhile. What cannot be found out is
-    /// [`ProbeResult::Unknown`].
+    /// Finds something out about the drive other than by timing I/O. No lane is open during that. What cannot
+    /// be found out is [`ProbeResult::Unknown`].
     ///
     /// # Errors
     /// The lab failed.
@@ -87,7 +87,7 @@ pub trait Drive {
         Ok(ProbeResult::Unknown("this kind of drive cannot be queried".to_owned()))
     }
 
-    /// A simulated drive's own books.
+    /// Flash counters of a simulated drive.
     fn flash_counters(&self) -> Option<FlashCounters> {
         None
     }
@@ -131,7 +131,7 @@ pub struct Identity {
     pub facts: Vec<(String, String)>,
     /// What limits the trust in numbers measured here, in sentences.
     pub caveats: Vec<String>,
-    /// A simulated drive's own books at the end of the run.
+    /// Flash counters of a simulated drive at the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub accounting: Option<FlashCounters>,
 }
@@ -165,7 +165,7 @@ pub struct FlashCounters {
 }
 
 impl FlashCounters {
-    /// Whether these are the books of flash; a disk and a volume have no blocks to erase.
+    /// Whether these counters are of flash; a disk or a volume has no blocks to erase.
     pub fn has_flash(&self) -> bool {
         self.wear.is_some()
     }

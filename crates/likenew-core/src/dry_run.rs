@@ -1,4 +1,5 @@
-//! A plan rehearsed without a drive: what it would run, what that moves, and about how long it takes.
+//! Dry runs: what a plan would run on an assumed drive, how many bytes that moves, and about how long it
+//! takes.
 
 use crate::access_pattern::AccessPattern;
 use crate::io::Op;
@@ -12,17 +13,17 @@ use crate::tally::Tally;
 use crate::units::Nanos;
 use crate::workload::{Arrival, Workload};
 
-/// The course of a plan on a drive that nobody has measured yet: one that moves 500 MB/s, as the SATA link of an SSD lets
-/// pass, and answers a small I/O in 100 µs, or in 12 ms where it rotates and the I/O goes anywhere.
+/// What a plan would do on a drive that has not been measured: it moves 500 MB/s, as an SSD's SATA link does,
+/// and answers a small I/O in 100 µs, or a random one in 12 ms where it rotates.
 ///
-/// A plan that goes on until something is reached is rehearsed to its last resort, as nothing is ever reached.
+/// A plan that runs until something is reached is followed to its limit, as a dry run reaches nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DryRun {
-    /// What would run, in order; at most [`DryRun::WORKLOADS_MAX`].
+    /// What would run, in this order; at most [`DryRun::WORKLOADS_MAX`].
     pub workloads: Vec<Workload>,
-    /// What would be found out, in order.
+    /// The probes it would take, in this order.
     pub probes: Vec<Probe>,
-    /// Both, in order.
+    /// Workloads and probes together, in this order.
     pub planned_steps: Vec<Step>,
     /// Bytes that would be written: the bounds of the workloads, or what the assumed drive writes in their time.
     pub bytes_written: u64,
@@ -34,19 +35,22 @@ pub struct DryRun {
     pub is_finite: bool,
 }
 
+/// Bytes per second of the assumed drive. Chosen: about what a 6 Gbit/s SATA link lets an SSD move.
 const BYTES_PER_S: f64 = 500e6;
+/// Nanoseconds of a small I/O on the assumed drive. Chosen: about what a SATA SSD takes for a 4 KiB read.
 const ACCESS_NS: f64 = 100_000.0;
-/// A random access of a drive that rotates: seek and half a turn of a desktop disk.
+/// Nanoseconds of a random access on an assumed drive that rotates: seek and half a turn of a desktop disk
+/// (chosen: a typical sum of both).
 const ACCESS_ROTATING_NS: f64 = 12e6;
 /// By how much of that each doubling of the depth lets it choose a shorter way: about 2.5 times as many I/Os at depth 32 as at depth 1.
 const GAIN_PER_DOUBLING: f64 = 0.3;
 
 impl DryRun {
-    /// Plans of more workloads than this are taken for endless. A procedure may look at all segments each time it is
-    /// asked, so that twice as many take four times as long.
+    /// Plans of more workloads than this count as endless. A procedure may go through all segments each time
+    /// it is asked, so twice as many take four times as long.
     pub const WORKLOADS_MAX: usize = 20_000;
 
-    /// Rehearses what is left of a plan after what `evidence` holds.
+    /// Runs what is left of a plan after `evidence`, without a drive.
     ///
     /// # Errors
     /// The procedure's, when the plan does not fit the drive.
@@ -140,7 +144,7 @@ fn history<'a>(
     })
 }
 
-/// What a look takes on the assumed drive.
+/// Time that a probe takes on the assumed drive.
 pub fn probe_elapsed(probe: &Probe) -> Nanos {
     Nanos(probe.waits().0.saturating_add((probe.bytes_written() as f64 / BYTES_PER_S * 1e9) as u64))
 }
@@ -152,7 +156,7 @@ pub struct Expectation {
     pub work: Option<Nanos>,
     /// Until its time is over, if it has one.
     pub time: Option<Nanos>,
-    /// Whether it goes at a pace of its own rather than that of the drive.
+    /// Whether the workload sets the pace itself, rather than the drive.
     pub is_paced: bool,
 }
 
@@ -213,7 +217,7 @@ fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
     elapsed.max(Nanos(moved_ns.max(access_ns) as u64))
 }
 
-/// A look that was not taken: nobody knows what it would have found.
+/// The observation of a probe in a dry run: its result is unknown.
 fn unknown_observation(probe: Probe, after: usize) -> Observation {
     Observation {
         probe,

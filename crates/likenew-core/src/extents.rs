@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A piece of a target's addresses that lies in one piece on the device below.
+/// A range of a target's addresses that is contiguous on the device below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// First byte of the target.

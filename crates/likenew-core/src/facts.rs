@@ -54,10 +54,10 @@ pub struct Facts {
     pub machine: Machine,
     /// From the folder to the medium; below an array come its members, one after the other.
     pub stack: Vec<Layer>,
-    /// What the folder or file lies in; absent for a block device.
+    /// The file system of the folder or file; absent for a block device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
-    /// What lies at the bottom of the stack: several drives below an array.
+    /// The drives at the bottom of the stack: several below an array.
     pub drives: Vec<Drive>,
     /// A sample of the files in the folder, or the file itself; absent for a block device.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Answer, Standing};
 use crate::overview::Overview;
 
-/// One row of a table: columns in order, the unit at the end of each key.
+/// One row of a table: its columns from left to right, the unit at the end of each key.
 pub type Row = serde_json::Map<String, serde_json::Value>;
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// Points joined in order.
+    /// Points joined by a line.
     Line,
     /// One bar a point.
     Bars,
@@ -183,7 +183,7 @@ pub struct Findings {
     pub overview: Overview,
     /// By name, in the order in which they are read: first what answers the question, then what that rests on.
     pub tables: IndexMap<String, Vec<Row>>,
-    /// By name, in the order in which they are looked at.
+    /// By name, in the order of presentation.
     pub series: IndexMap<String, Series>,
 }
 

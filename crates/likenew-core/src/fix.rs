@@ -15,7 +15,7 @@ pub enum Fix {
     DiscardUnused,
     /// What these pieces hold is rewritten in place and stays the same.
     Refresh {
-        /// They do not overlap, and lie in order.
+        /// Without overlaps, ordered by address.
         pieces: Vec<AddressRange>,
     },
     /// The owner's files that are older than 30 days are rewritten in place and stay the same.
@@ -79,7 +79,8 @@ pub struct FixReport {
     pub skips: Vec<SkippedRange>,
     /// How long it took.
     pub elapsed: Nanos,
-    /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
+    /// How far the system's discard counters moved in that time, from the topmost device down; discards of
+    /// other programs included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_counters: Vec<DiscardCounters>,
     /// What samples read back afterwards, where everything was to be erased.

@@ -22,7 +22,7 @@ pub struct Kind {
 
 /// A plan: a command's has some kilobytes. What a parser makes of a file can take 100 times its size.
 pub const PLAN: Kind = Kind { name: "a plan", bytes_max: 4 << 20 };
-/// The file of a simulated drive: the catalogue's largest has 5 KB.
+/// The file of a simulated drive: the largest of the catalog has 5 KB.
 pub const DRIVE: Kind = Kind { name: "a drive's file", bytes_max: 1 << 20 };
 /// A saved simulated drive: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB.
 pub const SNAPSHOT: Kind = Kind { name: "a saved drive", bytes_max: 8 << 30 };
@@ -42,7 +42,8 @@ pub const RECORD: Kind = Kind { name: "a line of a run", bytes_max: 64 << 20 };
 pub const RECORDS: Kind = Kind { name: "a file of a run", bytes_max: 1 << 30 };
 /// The notes of a watch, which are read one after the other. A reading of ten drives is 2 KB.
 pub const NOTES: Kind = Kind { name: "a file of notes", bytes_max: 4 << 30 };
-/// Lines of a run at most: what a rehearsal ends after, and again as many looks and breaks.
+/// Lines of a run at most: the workloads at which a dry run ends, and as many probes and interruptions again,
+/// with room to spare.
 pub const RECORD_LINES_MAX: usize = 50_000;
 
 /// A trace, which is read as a stream.
@@ -50,7 +51,7 @@ pub const TRACE: Kind = Kind { name: "a trace", bytes_max: u64::MAX };
 /// A file of samples, which is read in groups.
 pub const SAMPLES: Kind = Kind { name: "a file of samples", bytes_max: u64::MAX };
 
-/// Why a file was not read. The message does not name the file, which whoever asked knows.
+/// Why a file was not read. The message does not name the file, which the caller knows.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// Something else is there.

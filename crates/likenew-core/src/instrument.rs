@@ -23,7 +23,7 @@ pub struct Instrument {
 pub struct Calibration {
     /// Smallest step between two different readings of the clock, in nanoseconds.
     pub timer_step_ns: u64,
-    /// I/Os a second against a target that does nothing, one lane, depth 32, every sample recorded.
+    /// IOPS against a target that does nothing: one lane, QD32, every sample recorded.
     pub nop_iops: f64,
     /// The instrument's own time for one I/O there, in nanoseconds.
     pub overhead_ns_per_io: f64,

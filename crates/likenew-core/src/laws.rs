@@ -1,4 +1,4 @@
-//! The laws that every target keeps, as checks that any room's tests can run on any drive.
+//! The laws that every target keeps, as checks that the tests of any crate can run on any drive.
 //!
 //! 1. Time never goes back, and `wait` never returns early: something has ended, or `until` has come.
 //! 2. Every accepted I/O completes exactly once, on its own slot, not before it left and not after "now".
@@ -26,7 +26,7 @@ const NEED_BYTES_MIN: u32 = 4096;
 /// The array beside a drive has so many blocks at most.
 const KEPT_BLOCKS_MAX: u64 = 4096;
 
-/// Holds drives made by `make` to all laws. Each check gets a drive of its own.
+/// Checks all laws on drives made by `make`, a new one for each check.
 pub fn all<D: Drive>(mut make: impl FnMut() -> D) {
     completes_everything_once(&mut make(), 1, 2_000);
     rests(&mut make());

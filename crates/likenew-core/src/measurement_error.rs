@@ -39,7 +39,7 @@ pub struct RefusedIo {
     pub op: Op,
     /// Where, in bytes.
     pub offset: u64,
-    /// How many bytes; absent where only the end of the workload tells of it.
+    /// How many bytes; absent where it is known only from the end of the workload.
     pub length: Option<u32>,
     /// How it ended: short, or the system's error.
     pub outcome: Outcome,
@@ -98,10 +98,11 @@ impl fmt::Display for MeasurementError {
 }
 
 impl Segment {
-    /// Why it measured nothing, if it did not: it was given up after an error, most I/Os of one of its operations failed, or none
-    /// ended. A rest has nothing to measure, and a rehearsal has nothing that can fail.
+    /// Why it measured nothing, if it did not: it was stopped after an error, most I/Os of one of its
+    /// operations failed, or none ended. A pause has nothing to measure, and a dry run has nothing that can
+    /// fail.
     pub fn measurement_error(&self) -> Option<MeasurementError> {
-        // By the counts alone: whoever asks for a rate should not wait for latencies to be added up.
+        // By the counts alone, so that asking for a rate does not sum up latencies.
         let counts = |op: Op| {
             let own = self.tallies.iter().filter(|tally| tally.op == op);
             own.fold((0, 0), |(failures, ios), tally| {
@@ -139,7 +140,7 @@ impl Segment {
         self.rate(bytes, self.elapsed())
     }
 
-    /// I/Os a second over the whole of it, without those that failed; nothing where it measured nothing.
+    /// IOPS over the whole workload, without failed I/Os; `None` where it measured nothing.
     pub fn iops(&self) -> Option<f64> {
         let done: u64 = self.tallies.iter().map(Tally::done_ios).sum();
         self.rate(done, self.elapsed())

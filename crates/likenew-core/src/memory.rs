@@ -117,7 +117,7 @@ impl Drive for Memory {
         1
     }
 
-    /// Its own books; the time is that of all servers together.
+    /// Its own counters; the busy time is that of all servers together.
     fn counters(&mut self) -> Option<Counters> {
         Some(self.counters)
     }

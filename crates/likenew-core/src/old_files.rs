@@ -10,7 +10,8 @@ pub const OLD_PIECE_BYTES: u64 = 8 << 20;
 pub const OLD_PIECES_MAX: usize = 24;
 /// Files are old from here on: charge leaks noticeably within some weeks (six to eight on the Samsung 840 EVO: PC Perspective, 2014).
 pub const OLD_AGE_S: u64 = 30 * 86_400;
-/// How long folders are looked through for them.
+/// How long folders are searched for old files. Chosen: long enough for tens of thousands of names, short
+/// enough that a check does not seem to hang.
 pub const OLD_SEARCH: Nanos = Nanos::from_secs(2);
 
 /// What was found, without any name. Piece `i` has the addresses from `i` times [`OLD_PIECE_BYTES`] on, for workloads that read

@@ -1,8 +1,9 @@
 //! A block device in memory whose power can be cut, or whose user can be killed, between and within any two calls.
 //!
-//! It is what everything that must not lose a byte is tried on. Like a drive with a volatile write cache it promises nothing of
-//! what was not flushed: when the power comes back, each write since then is there, is lost, or is there in part, in any order,
-//! and some of the sectors that were being written hold garbage or cannot be read. Several devices may hang on one [`Power`].
+//! Everything that must not lose a byte is tested on it. Like a drive with a volatile write cache it
+//! guarantees nothing that was not flushed: after a power cut each write since then is there, is lost, or is
+//! there in part, in any order, and some of the sectors that were being written hold garbage or cannot be
+//! read. Several devices can share one [`Power`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::block_store::BlockStore;
 
-/// The switch that devices hang on: it counts their calls, and goes off when it is told to.
+/// The power switch of several devices: it counts their calls, and turns off after the set number of them.
 #[derive(Clone, Debug, Default)]
 pub struct Power(Arc<Mutex<Switch>>);
 
@@ -182,7 +183,8 @@ impl VolatileDevice {
         self.visible = self.medium.clone();
     }
 
-    /// One of the sectors that were being written becomes garbage or cannot be read, or as many neighbours as share a page of flash.
+    /// One of the sectors that were being written becomes garbage or cannot be read, or all those that share
+    /// its flash page.
     fn tear(&mut self, writes: &[(usize, Vec<u8>)]) {
         let (offset, bytes) = &writes[self.random.random_range(0..writes.len())];
         let sectors = bytes.len() / self.sector;

@@ -1,7 +1,8 @@
 //! A look: something that is found out about a drive otherwise than by timing I/O, and what was found.
 //!
-//! A procedure asks for a look as it asks for a workload, the drive answers, and the answer is kept as a [`Observation`], so that it can be
-//! judged again without the drive. "Unknown" is an answer, with the reason in it; only a failure of the lab is a `LabError`.
+//! A procedure asks for a probe as it asks for a workload. The drive answers, and the answer is kept as an
+//! [`Observation`], so that it can be judged again without the drive. "Unknown" is an answer, with its
+//! reason; only a failure of the lab is a `LabError`.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,8 @@ use crate::old_files::{OLD_SEARCH, OldFiles};
 use crate::trim::{ReadBack, ReadBackResult, TrimCapabilities, TrimPath, TrimReport};
 use crate::units::Nanos;
 
-/// How long [`Probe::Facts`] watches what others do to the drive.
+/// How long [`Probe::Facts`] watches the I/O of other programs. Chosen: long enough to notice steady I/O, too
+/// short to delay a command.
 pub const FACTS_WAIT: Nanos = Nanos::from_millis(200);
 
 /// What is to be found out.
@@ -135,10 +137,10 @@ pub struct Observation {
     pub started_at: Nanos,
     /// When it ended on the drive's clock.
     pub ended_at: Nanos,
-    /// Whether the run was interrupted before this and went on with it.
+    /// Whether the run was interrupted before this and then resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_interruption: bool,
-    /// A simulated drive's own books after it.
+    /// Flash counters of a simulated drive after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<FlashCounters>,
 }

@@ -50,9 +50,9 @@ pub struct Evidence {
     pub identity: Identity,
     /// How it is addressed.
     pub geometry: Geometry,
-    /// What has been run so far, in order.
+    /// What has been run so far, oldest first.
     pub segments: Vec<Segment>,
-    /// What has been found out so far, in order; [`Observation::after`] says after how many segments.
+    /// What has been found out so far, oldest first; [`Observation::after`] says after how many segments.
     pub observations: Vec<Observation>,
 }
 
@@ -81,13 +81,13 @@ impl Evidence {
         self.segments.len() + self.observations.len()
     }
 
-    /// Everything that was done, in order.
+    /// Everything that was done, oldest first.
     pub fn history(&self) -> impl Iterator<Item = PastStep<'_>> {
         history(&self.segments, &self.observations)
     }
 }
 
-/// Segments and sights in the order in which they came to be.
+/// Segments and observations in the order in which they were made.
 pub fn history<'a>(
     segments: &'a [Segment],
     observations: &'a [Observation],

@@ -9,7 +9,7 @@ use crate::units::{Nanos, amount};
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Rate(pub f64);
 
-/// I/Os a second: `4,940 IOPS`.
+/// I/Os per second: `4,940 IOPS`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Iops(pub f64);
 

@@ -46,7 +46,7 @@ pub struct DriveFacts {
     pub capacity_bytes: u64,
     /// Where it, or a layer on it, is mounted, or that it is swap.
     pub used_by: Vec<String>,
-    /// What lies below it and above it, itself included, from the bottom.
+    /// The layers below and above it, itself included, from the bottom.
     pub stack: Vec<Layer>,
     /// More, as name and value: bus, scheduler, depth of the queue, write cache …
     pub facts: Vec<(String, String)>,

@@ -17,7 +17,7 @@ pub enum Stop {
     Reached,
     /// Somebody asked to stop; what was measured until then stands.
     Interrupted,
-    /// The drive answered with an error that makes going on pointless.
+    /// The drive answered with an error after which continuing is pointless.
     Failed {
         /// What was tried.
         op: Op,

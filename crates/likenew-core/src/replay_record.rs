@@ -23,7 +23,8 @@ pub struct ReplayRecord {
     pub streams: Vec<ReplayStream>,
     /// Time with an I/O in flight, of whichever stream.
     pub busy: ReplayPair,
-    /// Time with a read or a flush in flight: what a program gets before it goes on. Writes it hands to memory, as a rule.
+    /// Time with a read or a flush in flight, which a program waits for. Writes usually go to memory, so a
+    /// program does not.
     #[serde(default)]
     pub blocking: ReplayPair,
     /// Latencies here.

@@ -1,4 +1,4 @@
-//! I/Os out of a recording: what is replayed, when each leaves, and where it goes on the target.
+//! I/Os from a recording: what is replayed, when each leaves, and at which addresses of the target.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,8 @@ use crate::units::{Nanos, duration_text, size_text};
 
 /// A recording, and how it is carried out. It stands in a workload in the place of streams.
 ///
-/// The recording itself is a file that whoever runs the workload opens; this says which, so that another file is noticed.
+/// The recording is a separate file, which the caller opens; this identifies it, so that another file is
+/// noticed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaySpec {
@@ -46,10 +47,11 @@ pub struct ReplaySpec {
     pub reads_only: bool,
     /// What the written bytes are like; a recording does not know.
     pub data: DataClass,
-    /// Whose I/Os are told apart: the streams of its samples are 0 for all others, and 1, 2 … in this order.
+    /// Applications that are distinguished: the streams of its samples are 0 for all others, and 1, 2 … in
+    /// this order.
     #[serde(default)]
     pub applications: Vec<String>,
-    /// What it comes to, for whoever wants to know beforehand.
+    /// Totals of the recording, known before it is replayed.
     pub expected: TraceTotals,
 }
 
@@ -109,14 +111,15 @@ impl ReplayTiming {
     }
 }
 
-/// How the addresses of the recorded drive become addresses of the target's region. Whatever fits, neighbours stay neighbours.
+/// How addresses of the recorded drive become addresses of the target's region. Adjacent addresses always
+/// stay adjacent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fit {
     /// As they are; beyond the end of the region they begin anew at its start.
     #[default]
     Modulo,
-    /// In proportion: what lay in the middle lies in the middle. Each [`Fit::ZONE`] stays in one piece, so that where the
-    /// region is smaller, zones overlap.
+    /// In proportion: the middle stays in the middle. Each [`Fit::ZONE`] stays in one piece, so zones overlap
+    /// where the region is smaller.
     Scale,
 }
 
@@ -149,7 +152,7 @@ impl FromStr for Fit {
 serde_as_text!(Fit);
 
 impl ReplaySpec {
-    /// More applications than these are not told apart: each takes the memory of its latencies.
+    /// At most this many applications are distinguished, as each takes memory for its latencies.
     pub const APPLICATIONS_MAX: usize = 32;
     /// I/Os are split into pieces that are no longer than this.
     pub const LENGTH_MAX: u64 = 16 << 20;

@@ -49,17 +49,17 @@ pub struct Segment {
     /// Of a recording: what became of its I/Os, beside what the recording says of the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_record: Option<ReplayRecord>,
-    /// Whether the run was interrupted before this and went on with it, on a clock of its own.
+    /// Whether the run was interrupted before this and then resumed, with a new clock.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_interruption: bool,
     /// Before the first I/O.
     pub health_before: Health,
     /// After the last one.
     pub health_after: Health,
-    /// A simulated drive's own books after it.
+    /// Flash counters of a simulated drive after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<FlashCounters>,
-    /// What the system counted at the device meanwhile, others' I/O included.
+    /// What the kernel counted at the device in that time, I/O of other programs included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_counters: Option<Counters>,
     /// What was read where stamped sectors belong; absent where nothing was to be checked.
@@ -112,7 +112,7 @@ impl Segment {
         self.total().latency
     }
 
-    /// Whether it was assumed in a rehearsal, which has counts and no latencies, and not measured.
+    /// Whether it was assumed in a dry run, which has counts and no latencies, and not measured.
     pub fn is_dry_run(&self) -> bool {
         self.tallies.iter().any(|tally| tally.ios > 0 && tally.latency.count() == 0)
     }

@@ -1,9 +1,10 @@
 //! Sectors that say what they are: where they belong, and which pass of which run has written them.
 //!
-//! A stamped sector of 512 bytes begins with a magic number that holds the version of this form, the address that it was
-//! written for, the run's key, the pass, and a checksum of these. All other bytes follow from them, so that every byte of
-//! it is checked when it is read, and a sector that lies in the wrong place tells where it came from. Sectors stand for
-//! themselves: any target whose blocks are whole sectors can be stamped, and written and read in I/Os of other lengths.
+//! A stamped sector of 512 bytes begins with a magic number (which includes the version of this format), the
+//! address it was written for, the run's key, the pass, and a checksum of these. All other bytes follow from
+//! them, so every byte is checked when it is read, and a sector at the wrong address shows where it came
+//! from. Sectors are independent: any target whose blocks are whole sectors can be stamped, and written and
+//! read in I/Os of other lengths.
 
 use std::fmt;
 use std::str::FromStr;

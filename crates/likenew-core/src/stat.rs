@@ -1,7 +1,8 @@
 //! What the kernel counts of a block device, and what two of its counts say of the time between them.
 //!
-//! The fields are those of `/sys/block/DEVICE/stat` (Linux, Documentation/block/stat.rst and admin-guide/iostats.rst) in the
-//! kernel's own units, so that their wraps can be told from a device that began anew.
+//! The fields are those of `/sys/block/DEVICE/stat` (Linux, Documentation/block/stat.rst and
+//! admin-guide/iostats.rst) in the kernel's own units, so that a counter that wraps can be distinguished from
+//! a device that restarted.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub struct Stat {
 pub struct OpStat {
     /// I/Os that have ended, as they went to the device.
     pub ios: u64,
-    /// I/Os that were joined to a neighbour in the queue and went to the device with it.
+    /// I/Os that were merged with an adjacent one in the queue and went to the device with it.
     pub merged: u64,
     /// Sectors of 512 bytes, whatever the device's own are.
     pub sectors: u64,

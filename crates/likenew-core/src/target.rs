@@ -88,8 +88,8 @@ pub trait Target {
         Health::default()
     }
 
-    /// When something happens next if nothing else is submitted: no I/O in flight ends before it. `None` when nothing is to
-    /// happen any more, and on a wall clock, where nobody knows before.
+    /// When something happens next if nothing else is submitted: no I/O in flight ends before it. `None` when
+    /// nothing is pending, and on a wall clock, where it cannot be known in advance.
     fn next_at(&self) -> Option<Nanos> {
         None
     }

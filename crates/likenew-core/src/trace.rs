@@ -1,4 +1,4 @@
-//! A trace: the I/Os that somebody's programs did, in the order in which they left.
+//! A trace: the I/Os of programs, in the order in which they left.
 
 use crate::io::Op;
 use crate::units::Nanos;

@@ -1,4 +1,5 @@
-//! TRIM as looks tell of it: the layers on its way, what a drive claims, and what became of bytes that were given up.
+//! What probes report about TRIM: the layers on its way, what a drive claims, and what became of bytes that
+//! were freed.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,13 +49,13 @@ pub struct Layer {
 pub struct TrimCapabilities {
     /// Whether it knows TRIM (ATA: word 169 of IDENTIFY DEVICE; SCSI: LBPU; NVMe: Dataset Management).
     pub trims: Option<bool>,
-    /// What it promises that trimmed addresses read as.
+    /// What it guarantees that trimmed addresses read as.
     pub reads_as: Option<ReadsAs>,
     /// Where this is known from.
     pub evidence: String,
 }
 
-/// What a drive promises that trimmed addresses read as.
+/// What a drive guarantees that trimmed addresses read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadsAs {
@@ -64,7 +65,7 @@ pub enum ReadsAs {
     Ones,
     /// The same each time, whatever that is (ATA DRAT).
     Same,
-    /// Nothing is promised.
+    /// Nothing is guaranteed.
     Anything,
 }
 
@@ -96,7 +97,7 @@ impl ReadBack {
 pub struct ReadBackResult {
     /// Bytes that were written.
     pub bytes_written: u64,
-    /// How the drive was told.
+    /// How TRIM was sent.
     pub sent: TrimReport,
     /// What could not be read, and why: a sentence without a full stop. Then none of the contents below is known.
     pub read_error: Option<String>,
@@ -127,7 +128,7 @@ pub struct AllocationChange {
     pub source: String,
 }
 
-/// How a drive was told that a range holds nothing of use.
+/// How TRIM was sent for a range that holds nothing of use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimReport {
     /// By which means.
@@ -140,11 +141,12 @@ pub struct TrimReport {
     pub elapsed: Nanos,
     /// Why nothing could be sent: a sentence without a full stop.
     pub refusal: Option<String>,
-    /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
+    /// How far the system's discard counters moved in that time, from the topmost device down; discards of
+    /// other programs included.
     pub discard_counters: Vec<DiscardCounters>,
 }
 
-/// The means by which a drive is told.
+/// How TRIM is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimMethod {
@@ -170,7 +172,7 @@ pub struct DiscardCounters {
     pub bytes: u64,
 }
 
-/// Bytes of the unit in which contents are told apart, and of a probe.
+/// Bytes of the unit in which contents are compared, and of a probing read.
 pub const UNIT: usize = 4096;
 
 /// What bytes were found to be, in units of [`UNIT`].

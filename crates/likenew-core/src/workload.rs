@@ -19,7 +19,7 @@ use crate::until::Until;
 pub struct Workload {
     /// What reports call it, such as `RND4K Q32T1 read #2`.
     pub name: String,
-    /// Copies of every stream, each on a thread of its own where the drive has lanes for them.
+    /// Copies of every stream, each on its own thread where the drive has lanes for them.
     #[serde(default = "default_one")]
     pub lanes: u32,
     /// When it ends.

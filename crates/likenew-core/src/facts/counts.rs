@@ -46,7 +46,7 @@ counts! {
     media_errors,
     /// Sectors that were replaced by spare ones (SMART 5).
     reallocated_sectors,
-    /// Sectors that a scan of its own could not read (SMART 198).
+    /// Sectors that the drive's own scan could not read (SMART 198).
     uncorrectable_sectors,
     /// Transfers over the link that came with a wrong checksum (SMART 199).
     crc_errors,
@@ -72,7 +72,7 @@ counts! {
     lifetime_bytes_read,
     /// Time in which it was busy with commands, as it counts, in steps of a minute.
     controller_busy_s,
-    /// What was read through the kernel since it was attached, whoever asked.
+    /// Bytes read through the kernel since it was attached, by all programs.
     bytes_read,
     /// What was written through the kernel.
     bytes_written,

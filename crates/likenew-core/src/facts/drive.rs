@@ -18,7 +18,7 @@ pub enum DriveKind {
     Usb,
     /// An SD card or an eMMC.
     Card,
-    /// A disk of a hypervisor by a driver of its own (virtio, xen, vmbus).
+    /// A hypervisor's disk with its own driver (virtio, xen, vmbus).
     Virtual,
     /// Memory.
     Memory,
@@ -65,13 +65,13 @@ pub struct Drive {
     pub database: Database,
     /// What the kernel says of it.
     pub log: Log,
-    /// I/Os of anybody that were in flight when the facts were collected.
+    /// I/Os of all programs that were in flight when the facts were collected.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub in_flight: Fact<u64>,
-    /// What anybody read while the facts were collected and nothing was measured.
+    /// Reads by all programs while the facts were collected and nothing was measured.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_read_bytes_per_s: Fact<u64>,
-    /// What anybody wrote meanwhile.
+    /// Writes by all programs over the same time.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_write_bytes_per_s: Fact<u64>,
 }

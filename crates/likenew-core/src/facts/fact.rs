@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and absent if nobody asked.
+/// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and
+/// absent if it was not queried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Fact<T> {
-    /// It does not apply to such a thing, or nobody asked.
+    /// It does not apply to this kind of drive, or was not queried.
     #[default]
     NotQueried,
     /// It was asked for and not found out.
@@ -86,7 +87,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Whether nobody asked.
+    /// Whether it was not queried.
     pub fn is_not_queried(&self) -> bool {
         matches!(self, Self::NotQueried)
     }

@@ -1,4 +1,4 @@
-//! The file system that a folder or a file lies in, and who sends TRIM for it.
+//! The file system of a folder or file, and who sends TRIM for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub struct FileSystem {
     /// Whether it compresses what is written, so that a drive gets fewer bytes than programs write.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub compresses: Fact<bool>,
-    /// Who tells the drive what is free.
+    /// Who sends TRIM to the drive.
     pub trimming: Trimming,
 }
 

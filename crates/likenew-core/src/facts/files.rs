@@ -14,7 +14,7 @@ pub struct Files {
     /// Bytes of them.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes: Fact<u64>,
-    /// Whether there are more files than were looked at.
+    /// Whether there are more files than were examined.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub is_part: Fact<bool>,
     /// Files whose place was asked for.
@@ -23,7 +23,7 @@ pub struct Files {
     /// Pieces that they lie in, over their MiB; a file without gaps of 1 MiB has 1.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_per_mib: Fact<f64>,
-    /// Pieces of the file that lies in most.
+    /// Extents of the most fragmented file.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_max: Fact<u64>,
     /// Time since the content last changed (mtime): of this share of the files it is shorter.

@@ -1,4 +1,5 @@
-//! What a drive says of its own state now: heat, wear, spare, errors. What it counts since it was made is in [`super::Counts`].
+//! What a drive reports of its present state: heat, wear, spare, errors. Its lifetime counters are in
+//! [`super::Counts`].
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +61,7 @@ pub struct Attribute {
     pub threshold: u8,
     /// Six bytes of the maker's own.
     pub raw: u64,
-    /// Whether it foretells failure, and does not only tell of use.
+    /// Whether it predicts failure, rather than counting use.
     pub prefail: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Memory of the host that a drive without memory of its own keeps its map in (NVMe's Host Memory Buffer).
+//! Host memory in which a drive without its own DRAM keeps its mapping table (NVMe's Host Memory Buffer).
 
 use serde::{Deserialize, Serialize};
 

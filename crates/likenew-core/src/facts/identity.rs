@@ -23,7 +23,8 @@ pub struct Identity {
     /// Turns in a minute; 0 for what does not rotate.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotation_rpm: Fact<u32>,
-    /// Whether a hypervisor, a cloud or a controller shows it, so that the medium behind it is somebody else's: by whom, or none.
+    /// What presents the drive, if a hypervisor, a cloud or a controller does, so that the real medium is
+    /// hidden; else none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_by: Fact<Option<String>>,
     /// Whether it knows TRIM, as it says.
@@ -31,8 +32,8 @@ pub struct Identity {
     pub knows_trim: Fact<bool>,
 }
 
-/// A serial number. What is stored is a keyed hash, which tells drives of one machine apart and gives nobody the number; the number
-/// itself is for the terminal of who asked, and is never written.
+/// A serial number. What is stored is a keyed hash: it distinguishes the drives of one machine and reveals no
+/// number. The number itself is only shown on the terminal, and is never written.
 #[derive(Clone, Debug, Default, Eq, Serialize, Deserialize)]
 pub struct Serial {
     /// HMAC-SHA-256 of the number, keyed with this machine's identity, in hexadecimal.

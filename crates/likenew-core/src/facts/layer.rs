@@ -70,13 +70,13 @@ impl LayerKind {
         }
     }
 
-    /// Whether it is a drive of its own and no layer over one.
+    /// Whether it is a drive and not a layer over one.
     pub fn is_bottom(self) -> bool {
         matches!(self, Self::Disk | Self::UsbDisk | Self::VirtualDisk | Self::Memory | Self::Network)
     }
 }
 
-/// A layer as the kernel tells of it.
+/// A layer as the kernel reports it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Layer {
@@ -95,7 +95,7 @@ pub struct Layer {
     /// Where a partition starts on its disk.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub start_bytes: Fact<u64>,
-    /// How far its start lies from where the physical blocks of the drive begin; 0 is right.
+    /// Distance of its start from the drive's nearest physical block boundary; 0 is right.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub alignment_offset_bytes: Fact<i64>,
     /// Its smallest unit of address.
@@ -116,7 +116,7 @@ pub struct Layer {
     /// What TRIM works in multiples of.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_granularity_bytes: Fact<u64>,
-    /// How far its start lies from the first of those multiples.
+    /// Distance of its start from the first of those multiples.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_alignment_bytes: Fact<u64>,
     /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
@@ -158,7 +158,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// How many bytes the start of a partition lies past the last multiple of `unit`, if it is known.
+    /// Bytes from the last multiple of `unit` to the start of a partition, if known.
     pub fn misaligned_by(&self, unit: u64) -> Option<u64> {
         self.start_bytes.get().filter(|_| unit > 0).map(|start| start % unit)
     }

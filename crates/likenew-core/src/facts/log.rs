@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// Lines of the kernel's log that tell of one drive or of its link. The newest are kept, up to [`Log::LINES_MAX`]; how many of each
-/// kind there were is in [`super::Counts`].
+/// Lines of the kernel's log about one drive or its link. The newest are kept, up to [`Log::LINES_MAX`]; how
+/// many there were of each kind is in [`super::Counts`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Log {
@@ -19,7 +19,7 @@ impl Log {
     pub const LINES_MAX: usize = 40;
 }
 
-/// What a line tells of.
+/// What a line is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogKind {
@@ -37,7 +37,7 @@ pub enum LogKind {
     Heat,
     /// Memory of the host given to the drive, or refused.
     HostMemory,
-    /// The kernel treats this model in a way of its own.
+    /// The kernel applies a quirk to this model.
     Quirk,
     /// What this version has no word for.
     #[default]
@@ -51,7 +51,7 @@ pub enum LogKind {
 pub struct LogLine {
     /// When it was written, since the system started.
     pub at_s: f64,
-    /// What it tells of.
+    /// What the line is about.
     pub kind: LogKind,
     /// The line.
     pub text: String,

@@ -27,7 +27,8 @@ pub struct FactRow {
 }
 
 impl Facts {
-    /// Every fact that was asked for, in order. What stands in a table is what stands in JSON: a serial number is its hash there.
+    /// Every fact that was queried, in a fixed order. A table shows what JSON has: of a serial number, its
+    /// hash.
     pub fn rows(&self) -> Vec<FactRow> {
         let mut rows = Vec::new();
         let value = serde_json::to_value(self).expect("facts are plain values");

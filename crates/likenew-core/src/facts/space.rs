@@ -14,7 +14,7 @@ pub struct Space {
     /// What a format with other blocks would do: whether the drive says that another length of block is better than the one in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub better_block_bytes: Fact<u64>,
-    /// Zones that must be written in order.
+    /// Zones that must be written sequentially.
     pub zones: Zones,
 }
 
