@@ -51,7 +51,7 @@ impl Archive {
         &self.root
     }
 
-    /// Starts a run in a folder of its own, named after its date, procedure and target, with a number behind it if the
+    /// Starts a run in a new folder, named after its date, procedure and target, with a number added if the
     /// name is taken.
     ///
     /// # Errors
@@ -116,11 +116,11 @@ impl Archive {
         Record::open(path)
     }
 
-    /// Reads a run folder and goes on writing it. What a kill left of a line is cut off, and so are workloads at the end
-    /// that were stopped before their time: they are run again as a whole.
+    /// Reads a run folder and opens it to continue the run. A line that a kill cut off is removed, and so are
+    /// workloads at the end that were stopped early: they are run again as a whole.
     ///
     /// # Errors
-    /// As for [`Archive::open`], or somebody is writing it, or it may not be written.
+    /// As for [`Archive::open`]; or another program is writing it, or it may not be written.
     pub fn resume(path: &Path) -> Result<(Run, Record), ArchiveError> {
         let run = Run::reopen(path)?;
         let mut record = Record::open(path)?;

@@ -1,5 +1,5 @@
-//! The log of everything powerful that was done to drives: one line of JSON before each step and one after it, each durable before
-//! anything goes on. It is kept apart from runs, so that it outlives them.
+//! The log of everything powerful that was done to drives: one line of JSON before each step and one after
+//! it, each durable before the next thing happens. It is kept apart from runs, so that it outlives them.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -155,12 +155,12 @@ impl AuditLog {
         self.append(&AuditEntry { at: at.into(), outcome: Some(outcome), ..step.0 })
     }
 
-    /// One write at the end of the file, while nobody else writes, so that lines of several processes never mix.
+    /// One write at the end of the file, under a lock, so that lines of several processes never mix.
     fn append(&mut self, entry: &AuditEntry) -> Result<(), ArchiveError> {
         let line = readable(entry, false)
             .map_err(|reason| ArchiveError::Unreadable { path: self.path.clone(), reason })?;
         let written = self.file.lock().and_then(|()| {
-            // A kill may have left half a line: what follows it begins on one of its own.
+            // A kill may have left half a line: start a new one after it.
             let end = self.file.seek(SeekFrom::End(0))?;
             let mut last = [b'\n'];
             if end > 0 {
@@ -176,8 +176,8 @@ impl AuditLog {
     }
 }
 
-/// Everything in a log, in order; nothing where there is none. A line that cannot be read, as a kill or a full drive leaves them, is
-/// left out, and the notes say so.
+/// Everything in a log, oldest first; nothing where there is no log. A line that cannot be read, such as a
+/// kill or a full drive leaves behind, is left out, and the notes say so.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(read_audit(&path).unwrap().0.len(), 1, "durable before the step");
         log.end(first, "2026-03-14T15:10:00Z", outcome(true)).unwrap();
         let _killed = log.begin(entry("nvme-format")).unwrap();
-        // Another process goes on in the same file.
+        // Another process writes to the same file.
         let mut other = AuditLog::open(&path).unwrap();
         let third = other.begin(entry("overwrite")).unwrap();
         other.end(third, "later", outcome(false)).unwrap();

@@ -13,9 +13,9 @@
 //!
 //! Beside the runs, `audit.jsonl` keeps what was done to drives: a line before and a line after each powerful step.
 //!
-//! What was measured survives a kill at any moment but for the running workload. Everything written here reads back
-//! exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the file and says what
-//! to do. This room measures and judges nothing, and never overwrites a run.
+//! Measurements survive a kill at any moment, except those of the running workload. Everything written here
+//! reads back exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the
+//! file and says what to do. This crate measures and judges nothing, and never overwrites a run.
 
 mod archive;
 mod audit;

@@ -131,7 +131,7 @@ pub(crate) fn for_each_line<T: DeserializeOwned>(
     if file.metadata().is_ok_and(|file| file.len() > kind.bytes_max) {
         return Err(ArchiveError::input(path, None)(InputError::TooLarge { kind }));
     }
-    // It can grow meanwhile.
+    // The file can grow while it is read.
     let (mut reader, mut line) = (BufReader::new(file.take(kind.bytes_max)), Vec::new());
     for number in 1.. {
         let length = input::next_line(&mut reader, &mut line, RECORD);

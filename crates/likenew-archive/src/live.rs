@@ -1,4 +1,4 @@
-//! What is noted while a run goes on: one line of JSON a note, in `live.jsonl`.
+//! Notes of a running `watch`: one line of JSON each, in `live.jsonl`.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -41,8 +41,8 @@ impl LiveWriter {
     }
 }
 
-/// Hands the notes in a run folder to `each`, in order. A last line without an end is what a kill leaves; it is left out, which
-/// the sentence that comes back says.
+/// Passes the notes of a run folder to `each`, oldest first. A last line without an end was cut off by a
+/// kill; it is left out, and the returned sentence says so.
 ///
 /// # Errors
 /// There are no notes, or they are damaged.

@@ -33,7 +33,7 @@ pub struct Machine {
     pub settings: Settings,
 }
 
-/// What was asked for beside the plan: a run that goes on goes on so.
+/// What was asked for beside the plan, so that a resumed run uses the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// What was to carry the I/O, if that was said.

@@ -33,9 +33,9 @@ pub struct Record {
     pub path: PathBuf,
     /// What was asked, and of what.
     pub header: Header,
-    /// What was measured, in order.
+    /// What was measured, oldest first.
     pub segments: Vec<Segment>,
-    /// What was found out otherwise, in order.
+    /// What probes found, oldest first.
     pub observations: Vec<Observation>,
     /// What was concluded, if that was reached.
     pub findings: Option<Findings>,
@@ -159,7 +159,7 @@ fn not_a_run(folder: &Path, missing: &'static str) -> ArchiveError {
     ArchiveError::NotARun { path: folder.to_owned(), missing }
 }
 
-/// Findings can be made again, so damage to them keeps nobody from the evidence.
+/// Findings can be computed again, so damage to them must not block access to the evidence.
 fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
     let text = match input::read(&folder.join(FINDINGS), input::FINDINGS) {
         Err(error) if error.is_missing() => return None,

@@ -22,7 +22,7 @@ pub(crate) const SEGMENTS: &str = "segments.jsonl";
 pub(crate) const OBSERVATIONS: &str = "observations.jsonl";
 pub(crate) const FINDINGS: &str = "findings.json";
 
-/// A run folder that is open for writing, by nobody else at the same time.
+/// A run folder that is open for writing, by this process alone.
 #[derive(Debug)]
 pub struct Run {
     path: PathBuf,
@@ -118,7 +118,7 @@ impl Run {
         SampleWriter::create(&path)
     }
 
-    /// Opens a file for what is noted while this run goes on.
+    /// Opens a file for notes taken while this run is under way.
     ///
     /// # Errors
     /// The file could not be created.

@@ -31,10 +31,10 @@ const BATCHES_WAITING: usize = 16;
 /// Rows that are compressed together, and held in memory until they are.
 const GROUP_ROWS: usize = 128 * 1_024;
 
-/// Writes one file of samples from a thread of its own.
+/// Writes one file of samples from its own thread.
 ///
-/// Close it when every lane has ended, also after an interruption: without its end the file cannot be read. Dropping
-/// it closes it as well, and then nobody learns of an error.
+/// Close it when every lane has ended, also after an interruption: without its end the file cannot be read.
+/// Dropping it closes it as well, but hides any error.
 #[derive(Debug)]
 pub struct SampleWriter {
     path: PathBuf,
@@ -218,7 +218,7 @@ fn properties() -> WriterProperties {
         // The fastest level: the writer shares the machine with the measurement.
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")));
     for name in ["offset", "due_ns", "sent_ns", "done_ns"] {
-        // Hardly any of these values comes twice, but neighbours are close.
+        // Few of these values repeat, but consecutive ones are close.
         properties = properties
             .set_column_dictionary_enabled(ColumnPath::from(name), false)
             .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
