@@ -14,7 +14,7 @@ use section::Section;
 /// Stands for a file that is named when fio is started: fio puts an environment variable in its place.
 pub const FILENAME_LEFT_OPEN: &str = "${LIKENEW_FILE}";
 
-/// Why workloads can not be said in a job file.
+/// Why workloads cannot be written as a job file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// There is nothing to export.
@@ -31,7 +31,7 @@ pub enum ExportError {
         /// What fio does not have, and what would do.
         missing: String,
     },
-    /// A name of a file that a job file can not carry.
+    /// A file name that a job file cannot contain.
     #[error(
         "\"{0}\" cannot stand in a fio job file, which gives \"#\", \";\", \"$\" and ends of lines a meaning of their own: \
          rename it, or leave it open with {FILENAME_LEFT_OPEN}"

@@ -20,7 +20,7 @@ pub(super) struct Group<'a> {
 pub(super) struct Jobs<'a> {
     /// One for each copy, or one for all where fio has joined them.
     pub(super) copies: Vec<Node<'a>>,
-    /// What they were told.
+    /// The options of these jobs.
     pub(super) options: Options,
 }
 
@@ -31,7 +31,7 @@ impl Group<'_> {
     }
 }
 
-/// The jobs of a document, by workload, in order.
+/// The jobs of a document by workload, in the order of the document.
 pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError> {
     let jobs = match (root.get("jobs"), root.get("client_stats")) {
         (Some(jobs), _) => jobs,
@@ -83,7 +83,7 @@ fn add<'a>(
     groups.push(Group { name, streams: vec![jobs], turn, part });
 }
 
-/// Rows of a table are told apart by the names of workloads.
+/// Gives each group a unique workload name, as rows of a table are identified by it.
 fn tell_apart(groups: &mut [Group<'_>]) {
     for index in 1..groups.len() {
         let (before, group) = groups.split_at_mut(index);

@@ -183,8 +183,9 @@ fn with_extremes(bins: &[(u64, u64)], min: u64, max: u64) -> Vec<(u64, u64)> {
 /// Steps between two listed percentiles.
 const STEPS: u64 = 16;
 
-/// `count` latencies of which the k-th, k = ⌈share·count⌉, is what fio lists for each share (`calc_clat_percentiles` in its
-/// `stat.c`), the shortest and the longest are as given, and those between lie evenly between their neighbours.
+/// `count` latencies of which the k-th, k = ⌈share·count⌉, is what fio lists for each share
+/// (`calc_clat_percentiles` in its `stat.c`), the shortest and the longest are as given, and those between
+/// are spread evenly between their neighbors.
 fn interpolate(percentiles: &[(f64, u64)], count: u64, min: u64, max: u64) -> Vec<(u64, u64)> {
     let rank = |share: f64| ((share * count as f64).ceil() as u64).clamp(1, count);
     let mut known = vec![(1, min)];

@@ -11,7 +11,8 @@ pub(super) struct Node<'a> {
     path: String,
 }
 
-/// Larger counts than this (of bytes, I/Os, nanoseconds) are nobody's measurement; sums of them still fit 64 bits.
+/// Larger counts (of bytes, I/Os, nanoseconds) cannot have been measured; sums of smaller ones still fit 64
+/// bits.
 pub(super) const COUNT_MAX: u64 = 1 << 60;
 
 impl<'a> Node<'a> {

@@ -27,9 +27,9 @@ pub(super) enum Note {
     Mixed,
     /// It read back what it wrote.
     VerifyCounts,
-    /// It read back what it wrote, beside reads of its own.
+    /// It read back what it wrote, beside its own reads.
     VerifiedAmong,
-    /// It read back what it wrote while it went on writing.
+    /// It read back what it wrote, between its writes.
     VerifiedBetween,
     /// It only read back what another run wrote.
     DryWrites,

@@ -1,4 +1,4 @@
-//! What a job was told.
+//! The options of a job.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Options {
 pub(super) enum Verification {
     /// Nothing is read back.
     Off,
-    /// After the writes, over a time of its own.
+    /// After the writes, timed separately.
     AfterWrites,
     /// Between the writes: fio counts the time of these reads as that of the writes, and only that of the last ones apart.
     BetweenWrites,

@@ -18,7 +18,7 @@ use super::notes::Notes;
 use super::stream::{bound, stream};
 use super::tallies::{JobCounts, JobTraits};
 
-/// One segment for each group, in order.
+/// One segment for each group, in the same order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     let mut totals = Totals::default();
     let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());

@@ -28,7 +28,7 @@ pub(super) struct JobCounts {
     pub(super) tallies: Vec<Tally>,
     /// How long it took; fio tells milliseconds apart.
     pub(super) elapsed: Nanos,
-    /// What a job that verifies has read, beside what it wrote, over a time of its own.
+    /// What a job that verifies has read back, timed separately from what it wrote.
     pub(super) verify_counts: Option<VerifyCounts>,
     /// The system's error number that it met first, or 0; of a job that verifies, while it wrote.
     pub(super) error: i32,
