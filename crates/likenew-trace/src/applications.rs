@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-/// No more names are told apart; programs that put a number into each name must not fill the memory.
+/// At most this many names are distinguished: programs that put a number into each name must not fill the
+/// memory.
 const NAMES_MAX: usize = 4096;
 
 /// A longer name is cut.

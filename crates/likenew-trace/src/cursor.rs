@@ -18,7 +18,7 @@ impl<'l> Cursor<'l> {
         self.at
     }
 
-    /// What lies ahead.
+    /// The rest of the line.
     pub(crate) fn rest(&self) -> &'l [u8] {
         &self.line[self.at..]
     }
@@ -78,7 +78,7 @@ impl<'l> Cursor<'l> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             digits += 1;
         }
-        // Nineteen digits always fit; only what is longer needs a look.
+        // Nineteen digits always fit; only longer numbers need a check.
         if digits == 0 || digits > 19 && !fits(&rest[..digits]) {
             return Err(self.line_error(expected));
         }
@@ -150,7 +150,7 @@ impl<'l> Cursor<'l> {
 
 /// The value of eight digits at once, or none where one of them is something else.
 ///
-/// Each step adds neighbours: eight digits become four numbers below 100, two below 10⁴, one below 10⁸.
+/// Each step combines neighbors: eight digits become four numbers below 100, two below 10⁴, one below 10⁸.
 #[inline]
 fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
     const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);

@@ -3,7 +3,7 @@
 /// Why a trace could not be read or written. A place in a file counts lines and columns from 1, columns in bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file can not be opened, created, read or written.
+    /// The file cannot be opened, created, read or written.
     #[error("{file}: {error}")]
     File {
         /// Its name as it was given.

@@ -100,7 +100,7 @@ fn names() -> String {
     Format::ALL.map(Format::name).join(", ")
 }
 
-/// What needs no look at a record, or can not have any.
+/// The format, where the first bytes alone decide it; or why the file is in none.
 fn by_first_bytes(ahead: &[u8]) -> Option<Result<Format, String>> {
     let remedy = |what: &str, remedy: &str| Some(Err(format!("is {what}: {remedy}")));
     match ahead {

@@ -25,7 +25,8 @@ const LOST_EVENTS_NOTE: &str = "times the kernel says that it has lost events";
 
 /// The lines of one format.
 pub(crate) trait Parse: Send {
-    /// Whether a last line that was torn off is left out and told, as a recorder that was killed leaves one.
+    /// Whether a last line that was cut off is left out with a note, as a recorder that was killed leaves
+    /// one.
     fn forgives_torn_end(&self) -> bool {
         false
     }

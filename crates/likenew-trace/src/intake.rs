@@ -17,7 +17,8 @@ const ADDRESS_MAX: u64 = 1 << 60;
 /// No read or write is longer: 1 GiB. A discard can be.
 pub(crate) const LENGTH_MAX: u64 = 1 << 30;
 
-/// Two records that follow one another, and the two ends of an I/O, are never further apart: 366 days.
+/// Limit for the time between two consecutive records, and between the two ends of an I/O: 366 days. Chosen:
+/// more than any recording has, so that a broken time is noticed.
 pub(crate) const SPAN_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 
 /// Where the values of a record stand in its line, for what has to be said of them.
@@ -29,7 +30,8 @@ pub(crate) struct Columns {
     pub(crate) latency: usize,
 }
 
-/// No trace is longer from its first record to its last: ten years. Days are what is recorded, and a plan spells at most 292 years.
+/// Limit for the time from a trace's first record to its last: ten years. Chosen: recordings last days, and a
+/// plan can express at most 292 years.
 pub(crate) const TRACE_MAX: Nanos = Nanos::from_secs(3660 * 86_400);
 
 /// Takes records as they stand in the file.

@@ -36,7 +36,7 @@ impl IologWriter {
     /// Begins a new file.
     ///
     /// # Errors
-    /// The file is there already, or can not be created or written.
+    /// The file exists already, or cannot be created or written.
     pub fn create(path: &Path, version: IologVersion) -> Result<Self, TraceError> {
         let begin = || {
             let out = BufWriter::with_capacity(256 << 10, File::create_new(path)?);
@@ -54,7 +54,7 @@ impl IologWriter {
     /// Closes the file. Returns how many records it holds.
     ///
     /// # Errors
-    /// The file can not be written.
+    /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<u64> {
         self.line("close", None)?;
         self.out.flush()?;

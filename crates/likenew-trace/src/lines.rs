@@ -22,7 +22,7 @@ pub(crate) struct Line {
 pub(crate) enum ReadFailure {
     /// It is longer than [`LINE_MAX`].
     Endless,
-    /// The stream can not be read on.
+    /// The stream cannot be read further.
     Stream(io::Error),
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Lines {
     from: usize,
     to: usize,
     at_end: bool,
-    /// What ended the stream before its time; told when the lines before it are handed out.
+    /// What ended the stream early; returned after the lines before it.
     failure: Option<io::Error>,
     number: u64,
 }

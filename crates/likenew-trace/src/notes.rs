@@ -8,7 +8,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// One more of these; `what` goes on after the count.
+    /// Counts one more; `what` follows the count.
     pub(crate) fn count(&mut self, what: &'static str) {
         match self.counts.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,

@@ -100,8 +100,8 @@ impl Trace {
     /// Zstandard) by its first bytes.
     ///
     /// # Errors
-    /// The file can not be read; it is no trace, or not in the format that was asked for; it begins with something of
-    /// another form than its format gives it.
+    /// The file cannot be read; it is no trace, or not in the requested format; or it begins with something
+    /// that breaks its format.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| TraceError::File { file: name.clone(), error })?;
@@ -123,7 +123,8 @@ impl Trace {
         self.reader.head()
     }
 
-    /// What was passed over so far, and what could not be told, as sentences without a full stop; whole at the end alone.
+    /// What was skipped so far, and what could not be determined, as sentences without a full stop; complete
+    /// only at the end.
     pub fn notes(&self) -> Vec<String> {
         self.reader.notes()
     }

@@ -1,4 +1,4 @@
-//! Brings the end of an I/O together with its beginning, where a trace tells of them on two lines.
+//! Joins the start of an I/O with its end, where a trace has them on two lines.
 
 use std::collections::VecDeque;
 

@@ -44,7 +44,7 @@ pub(crate) trait TraceReader: TraceSource {
     /// What the trace says of itself.
     fn head(&self) -> Option<&TraceHead>;
 
-    /// What was passed over so far, and what could not be told.
+    /// What was skipped so far, and what could not be determined.
     fn notes(&self) -> Vec<String>;
 
     /// The volume that is read.

@@ -15,14 +15,15 @@ use crate::head::TraceHead;
 /// Records wait in memory no longer than until so many bytes of text are together …
 const FLUSH_BYTES: usize = 256 << 10;
 
-/// … or a record comes that left this long after the last one that was written out.
+/// … or a record comes that left this long after the last one that was written out. Chosen: a kill loses at
+/// most one second.
 const FLUSH_SPAN: Nanos = Nanos::from_secs(1);
 
 /// Writes records in the project's own format as they come.
 ///
-/// Whatever kills the program, all but the latest records are in the file: at most 256 KiB of text, and nothing older than
-/// a second by the times of the records; [`TraceWriter::flush`] writes those out as well. A file without
-/// [`TraceWriter::finish`] has no end mark, and whoever reads it is told.
+/// Whatever kills the program, all but the latest records are in the file: at most 256 KiB of text, and
+/// nothing older than a second by the times of the records; [`TraceWriter::flush`] writes those out as well.
+/// A file without [`TraceWriter::finish`] has no end mark, and its readers report that.
 pub struct TraceWriter {
     out: TraceSinkFile,
     text: Vec<u8>,
@@ -49,7 +50,7 @@ impl TraceWriter {
     /// Begins a new file, packed if its name ends in `.zst`, and writes the head.
     ///
     /// # Errors
-    /// The file is there already, or can not be created or written.
+    /// The file exists already, or cannot be created or written.
     pub fn create(path: &Path, head: &TraceHead) -> Result<Self, TraceError> {
         let wrong = |error| TraceError::File { file: path.display().to_string(), error };
         let file = File::create_new(path).map_err(wrong)?;
@@ -82,7 +83,7 @@ impl TraceWriter {
     /// Writes out what waits, so that it outlives this program.
     ///
     /// # Errors
-    /// The file can not be written.
+    /// The file cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.flushed = self.latest;
         if self.text.is_empty() {
@@ -96,7 +97,7 @@ impl TraceWriter {
     /// Writes the end mark and closes the file. Returns how many records it holds.
     ///
     /// # Errors
-    /// The file can not be written.
+    /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<u64> {
         let records = self.records;
         self.pair(END, &records.to_string());

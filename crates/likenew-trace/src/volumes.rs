@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::line_error::LineError;
 
-/// Longer names of volumes are told apart by their beginning alone.
+/// Of longer volume names only the beginning is compared.
 const LENGTH_MAX: usize = 1024;
 
 /// No more volumes are counted.
@@ -72,7 +72,7 @@ impl Volumes {
         if !self.is_selected && !self.counting {
             return Err(LineError::AnotherVolume);
         }
-        // Once the right one is met, nobody will ask for the others.
+        // Once the right one is found, the others are no longer needed.
         if self.counting || self.read == 0 {
             if let Some(count) = self.census.get_mut(name) {
                 *count += 1;

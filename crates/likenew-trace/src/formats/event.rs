@@ -1,4 +1,4 @@
-//! What happens to a request of Linux's block layer, whoever tells it.
+//! Events of a request in Linux's block layer, from either source.
 
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;

@@ -1,7 +1,7 @@
 //! The letters by which Linux's block layer says what a request does, such as `WS` or `FWFSM`.
 //!
-//! Source: `blk_fill_rwbs` of Linux: F for a flush before it, then the operation, then F (through to the medium), A (read
-//! ahead), S (somebody waits), M (metadata).
+//! Source: `blk_fill_rwbs` of Linux: F for a flush before it, then the operation, then F (through to the
+//! medium), A (read ahead), S (a program waits for it), M (metadata).
 
 use likenew_core::io::Op;
 

@@ -1,4 +1,4 @@
-//! How much of a trace goes on where something before it ended.
+//! How much of a trace continues where an earlier I/O ended.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;

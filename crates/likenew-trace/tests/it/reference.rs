@@ -1,5 +1,5 @@
-//! Against the programs whose formats these are: fio, Linux's tracefs, and blktrace. What a machine can not do is said and
-//! skipped: tracefs and loop devices need root, blktrace a kernel that lets it.
+//! Against the programs whose formats these are: fio, Linux's tracefs, and blktrace. What a machine cannot do
+//! is reported and skipped: tracefs and loop devices need root, blktrace a kernel that allows it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
