@@ -47,7 +47,7 @@ impl Activity {
         self.per_s(self.op_stat(op).bytes())
     }
 
-    /// I/Os a second of an operation; 0 where it is not counted.
+    /// IOPS of one operation; 0 where it is not counted.
     pub fn iops(&self, op: Op) -> f64 {
         self.per_s(self.op_stat(op).ios)
     }

@@ -1,4 +1,4 @@
-//! The columns of the table: what stands in them, how wide they are, and which go first where there is no room.
+//! The columns of the table: their contents, their widths, and which are left out first on a narrow screen.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ pub enum Column {
     Drive,
     /// Bytes a second.
     Rate(Op),
-    /// I/Os a second.
+    /// I/Os per second.
     Iops(Op),
     /// Mean latency.
     Latency(Op),
@@ -64,7 +64,7 @@ const ORDER: [Column; 17] = [
     UsedBy,
 ];
 
-/// Columns in the order in which they get room. Discards come early where there are any.
+/// Columns, most important first. Discards come early where there are any.
 const FIRST: [Column; 4] = [Drive, Rate(Op::Read), Rate(Op::Write), Busy];
 const LATER: [Column; 11] = [
     Queue,

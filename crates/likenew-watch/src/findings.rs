@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::line::{IntervalCounts, Line, OpLine};
 use crate::wording;
 
-/// A drive that leaves something in flight unanswered for this long is named.
+/// A drive that answers nothing for this long while I/O is in flight is named. Chosen: the second from which
+/// the screen shows it as waiting.
 const UNANSWERED_AFTER: Nanos = Nanos::from_secs(1);
 /// Points of a curve, at most.
 const CELLS_MAX: usize = 512;
@@ -210,7 +211,7 @@ impl DriveLog {
         if counts.waiting_ns > self.waiting.ns {
             self.waiting = LongestWait { ns: counts.waiting_ns, until_ns: at_ns };
         }
-        // An interval belongs to the cell in which its middle lies: ends jitter around the cells' own.
+        // An interval belongs to the cell that contains its middle: its ends jitter around the cells' ends.
         let middle = since_first_ns.saturating_sub(counts.elapsed_ns / 2);
         while middle / self.width_ns >= CELLS_MAX as u64 {
             self.coarsen();
@@ -267,7 +268,7 @@ impl DriveLog {
             .lines(curves)
     }
 
-    /// On an axis of its own: what is discarded at once would leave nothing to be seen of what is moved.
+    /// With a separate axis: one large discard would hide what is read and written.
     fn trims(&self, name: &str) -> Series {
         let title = wording::trims(name);
         let y = Axis::new("trimmed", "bytes/s");
@@ -338,7 +339,7 @@ impl Cell {
 
 impl Sum {
     fn add(&mut self, op: &OpLine) {
-        // A log can be changed by anybody, and need not add up.
+        // Any program can change a log, so its sums may overflow.
         self.ios = self.ios.saturating_add(op.ios);
         self.bytes = self.bytes.saturating_add(op.bytes);
         self.latency_ns += op.latency_ns_mean.unwrap_or(0) as f64 * op.ios as f64;

@@ -43,7 +43,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// I/Os a second.
+/// I/Os per second.
 pub(crate) fn iops(per_s: f64) -> String {
     match per_s {
         0.0 => "0".to_owned(),

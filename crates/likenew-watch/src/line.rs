@@ -62,7 +62,7 @@ pub struct OpLine {
     pub merged: u64,
     /// Bytes they moved.
     pub bytes: u64,
-    /// I/Os a second.
+    /// I/Os per second.
     pub iops: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,

@@ -1,4 +1,4 @@
-//! What somebody looks at, and how keys change it.
+//! What the screen shows, and how keys change it.
 
 use likenew_core::io::Op;
 use likenew_core::units::Nanos;
@@ -37,7 +37,7 @@ pub enum Key {
     End,
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Look on.
@@ -121,12 +121,12 @@ impl View {
         self.interval
     }
 
-    /// Which drives are looked at.
+    /// Which drives are shown.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Something that has to be said as long as this is looked at, such as that a log can not be written.
+    /// A note to show as long as the screen is up, such as that a log cannot be written.
     pub fn note(&mut self, text: impl Into<String>) {
         self.note = Some(text.into());
     }

@@ -93,7 +93,7 @@ fn now(view: &View, history: &DriveHistory) -> (String, Style) {
     (text, Style::new())
 }
 
-/// As many pictures as there is room for; how many rows they took.
+/// Draws as many plots as fit; returns how many rows they took.
 fn draw_panels(view: &View, history: &DriveHistory, area: Rect, canvas: &mut Canvas) -> u16 {
     let theme = view.theme;
     let rate = |value| view.units.rate(value);
