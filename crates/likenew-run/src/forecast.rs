@@ -14,7 +14,7 @@ use likenew_core::workload::Workload;
 
 /// The course of a run as far as it is known, and what its parts took so far. Knows no clock: all times are given to it.
 pub struct Forecast {
-    /// Whether a second of a workload is a second for whoever waits. Of a simulated drive it is not.
+    /// Whether a second of a workload is a second for the user. For a simulated drive it is not.
     clock: Clock,
     rotates: bool,
     remaining: VecDeque<Part>,
@@ -32,7 +32,7 @@ pub struct Forecast {
     exact: HashMap<u64, Ratio>,
 }
 
-/// A workload or a look that is planned.
+/// A planned workload or probe.
 #[derive(Clone, Debug, PartialEq)]
 struct Part {
     name: String,
@@ -47,7 +47,7 @@ struct Part {
 /// Parts of a kind run at one rate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    /// It takes as long as it is told to.
+    /// Its time limit ends it.
     Timed(Box<Kind>),
     /// Nothing is done.
     Rest,
@@ -69,17 +69,21 @@ struct Ratio {
     assumed_ns: f64,
 }
 
-/// What was met before counts half when the next part of the kind has ended.
+/// Weight of the earlier parts when the next part of the kind has ended, as a share. Chosen: the last two or
+/// three parts decide.
 const DECAY: f64 = 0.5;
-/// Less than this share of a part tells nothing of the rest of it …
+/// Less than this share of a part says nothing about the rest of it (chosen) …
 const SHARE_MIN: f64 = 0.01;
-/// … and from this share on it is believed to go on as it went, where nothing like it was met before …
+/// … and from this share on its rate counts in full, where no part of the kind has ended before (chosen:
+/// early enough to be of use) …
 const TRUSTED_SHARE: f64 = 0.05;
-/// … and where something was: what begins in a cache goes on otherwise.
+/// … or from this share on, where one has. Chosen: a part that starts in a cache slows down later, so known
+/// rates count for longer.
 const TRUSTED_SHARE_KNOWN: f64 = 0.5;
-/// What is left is added up again when the part that runs has become so much slower or faster.
+/// The remaining time is summed up again when the running part gets faster or slower by this ratio. Chosen: a
+/// smaller change would not show.
 const CHANGE_FACTOR: f64 = 1.05;
-/// The time that is left is a guess where more than this share of it is.
+/// The remaining time is called a guess where more than this share of it rests on assumed rates. Chosen.
 const GUESSED_MOST: f64 = 0.25;
 
 impl Ratio {
@@ -176,7 +180,7 @@ impl Kind {
 }
 
 impl Forecast {
-    /// Of these steps, in order, for a drive of such a clock that rotates, or does not.
+    /// For these steps in this order, on a drive with such a clock, which rotates or does not.
     pub fn new(steps: &[Step], clock: Clock, rotates: bool) -> Self {
         let mut forecast = Self {
             clock,

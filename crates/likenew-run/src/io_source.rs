@@ -16,7 +16,7 @@ pub(crate) trait IoSource {
     /// I/Os in flight at most.
     fn depth(&self) -> u32;
 
-    /// Whether anything is due at a time of its own, so that it has to be told the time.
+    /// Whether anything is due at a set time, so that it needs to know the time.
     fn is_timed(&self) -> bool;
 
     /// Something that may leave at `now`, as a number for [`IoSource::issue`]; none when everything that may has left.

@@ -43,7 +43,7 @@ pub enum RestoreError {
     /// The lab failed on the way.
     #[error(transparent)]
     LabError(#[from] LabError),
-    /// The drive answered with an error, or somebody asked to stop.
+    /// The drive answered with an error, or the user asked to stop.
     #[error(
         "restoring the drive to where the run had stopped ended with {0:?}; earlier measurements are kept"
     )]
@@ -77,8 +77,8 @@ pub fn restore_plan(
     rewrites.into_iter().map(RestoreStep::Run).collect()
 }
 
-/// Brings a drive that was just opened back to where it was after `segments` and `observations`. `begins` is told of each step, how many
-/// were done, and how many there are.
+/// Returns a drive that was just opened to its state after `segments` and `observations`. `begins` is called
+/// for each step with how many are done, and how many there are.
 ///
 /// # Errors
 /// It could not be done, or a simulated drive turned out to be another one.
@@ -115,7 +115,8 @@ pub fn restore(
     Ok(())
 }
 
-/// Whether a simulated drive did again what it had done. What was recorded before anybody counted has no counts.
+/// Whether a simulated drive repeated what it had done. Older records without counters have nothing to
+/// compare.
 fn matches_record(segment: Segment, expected: &Segment) -> bool {
     let device_counters = expected.device_counters.and(segment.device_counters);
     Segment { device_counters, ..segment } == *expected
@@ -192,7 +193,7 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observati
     }
     let mut workloads: Vec<Workload> =
         ranges.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
-    // What a recording has written lies within what it touches, and so does what was written for it beforehand.
+    // What a recording has written is within the range it touches, and so is what was written to prepare it.
     let mut touched: Vec<&ReplaySpec> = Vec::new();
     for replay_spec in segments.iter().filter_map(|segment| segment.workload.replay_spec.as_deref()) {
         if !touched

@@ -22,7 +22,7 @@ pub trait Observer {
     /// A workload is about to run.
     fn on_begin(&mut self, _workload: &Workload) {}
 
-    /// Whether somebody has asked to stop; looked at before every workload.
+    /// Whether the user asked to stop; checked before every workload.
     fn stop_requested(&self) -> bool {
         false
     }
@@ -44,10 +44,10 @@ pub trait Observer {
     /// What was measured could not be stored; the run ends.
     fn on_end(&mut self, segment: &Segment) -> Result<(), String>;
 
-    /// A look is about to be taken.
+    /// Called before a probe.
     fn on_probe(&mut self, _look: &Probe) {}
 
-    /// A look was taken; what it found is already part of the evidence.
+    /// Called after a probe; its result is already part of the evidence.
     ///
     /// # Errors
     /// What was found could not be stored; the run ends.
@@ -63,13 +63,13 @@ pub enum End {
     Complete,
     /// Somebody asked to stop.
     Interrupted,
-    /// The drive answered with an error that makes going on pointless.
+    /// The drive answered with an error after which continuing is pointless.
     Failed(Stop),
     /// The lab failed in the middle.
     LabError(LabError),
 }
 
-/// Why a run could not go on.
+/// Why a run could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// The plan does not fit the drive.
@@ -142,7 +142,7 @@ fn run_one(
     })
 }
 
-/// Takes a look and keeps what it found; an end, if the lab failed.
+/// Runs a probe and keeps its result; ends the run if the lab failed.
 fn probe_once(
     drive: &mut dyn Drive,
     probe: Probe,
@@ -164,7 +164,7 @@ fn probe_once(
     Ok(None)
 }
 
-/// Takes a look after so many workloads.
+/// Runs a probe after so many workloads.
 pub(crate) fn observation(
     drive: &mut dyn Drive,
     probe: Probe,

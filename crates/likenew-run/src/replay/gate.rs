@@ -13,7 +13,8 @@ const WINDOW: usize = 1 << 16;
 ///
 /// I/Os come in the order in which they left there, so all that had ended before one of them has left here already.
 pub(crate) struct Gate {
-    /// When I/Os ended there that had not ended when the latest looked at left, and their places in `entries`.
+    /// When I/Os ended in the recording that were in flight there when the latest one left, and their places
+    /// in `entries`.
     ends: BinaryHeap<Reverse<(Nanos, u32)>>,
     entries: Vec<Entry>,
     free: Vec<u32>,

@@ -12,7 +12,7 @@ use super::ticket::Ticket;
 /// Width of the windows along the recording's time.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// The books of one replay; memory does not grow with its length.
+/// Counters of one replay; memory does not grow with its length.
 pub(crate) struct Ledger {
     replay_record: ReplayRecord,
     tallies: Vec<[Option<ReplayTally>; Op::ALL.len()]>,

@@ -38,7 +38,7 @@ struct SerialClient {
 /// When an I/O leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DueTime {
-    /// As soon as there is room.
+    /// As soon as a slot is free.
     AtOnce,
     /// Then.
     At(Nanos),

@@ -15,7 +15,8 @@ use super::pacer::{DueTime, Pacer};
 use super::ticket::Ticket;
 use crate::io_source::{Departure, IoSource};
 
-/// On a wall clock the last stretch before a departure is not slept but looked through: a sleeper is woken too late.
+/// On a wall clock the last stretch before a departure is polled and not slept. Chosen: more than a sleeper
+/// usually wakes up late.
 const AWAKE: Nanos = Nanos::from_micros(200);
 
 /// A recording that is carried out.
@@ -223,7 +224,7 @@ impl StreamNames {
         Self { names: replay_spec.applications.clone(), streams: Vec::new() }
     }
 
-    /// Those that are not told apart are stream 0.
+    /// The stream of an application; 0 for those that are not distinguished.
     fn stream(&mut self, source: &dyn TraceSource, application: u16) -> u16 {
         let index = usize::from(application);
         if index >= self.streams.len() {
