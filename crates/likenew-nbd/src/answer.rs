@@ -1,4 +1,4 @@
-//! What a client is told of a request that has ended, with the bytes that it has asked for.
+//! The reply to a request that has ended, with the bytes that it read.
 
 use std::io;
 
@@ -36,7 +36,8 @@ pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Dat
     Some(error)
 }
 
-/// Says which parts of a range are allocated. Of a drive that keeps its bytes itself, nobody knows, and all of it counts.
+/// Reports which parts of a range are allocated. A drive that keeps its bytes itself does not say, so all of
+/// it counts.
 pub(crate) fn answer_status(
     out: &mut Outbox,
     reply: Reply,

@@ -85,7 +85,7 @@ impl<'a> Engine<'a> {
         DEPTH - self.free_slots.len() as u32
     }
 
-    /// A simulated drive's own books.
+    /// Flash counters of a simulated drive.
     pub(crate) fn flash_counters(&self) -> Option<FlashCounters> {
         self.lane.flash_counters()
     }

@@ -21,7 +21,7 @@ pub(crate) struct Handshake {
     allocation: Option<Vec<u8>>,
 }
 
-/// How the handshake goes on after an option.
+/// How the handshake continues after an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HandshakeStep {
     /// With the next option.
@@ -52,7 +52,7 @@ impl OptionHead {
     }
 }
 
-/// What a server says to whoever has connected.
+/// What a server sends to a client that has connected.
 pub(crate) fn greet(out: &mut Outbox) {
     out.put_u64(NBD_MAGIC);
     out.put_u64(OPTION_MAGIC);

@@ -1,4 +1,4 @@
-//! What has come from a client and was not looked at so far.
+//! Bytes from a client that were not parsed yet.
 
 use std::io::{self, ErrorKind, Read};
 

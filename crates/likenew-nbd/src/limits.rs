@@ -7,9 +7,9 @@ pub(crate) const PAYLOAD_MAX: u32 = 32 << 20;
 /// The longest I/O that the drive gets, in bytes. Longer requests reach it in pieces, all at once, as Linux sends them
 /// (`max_sectors_kb` is 1280).
 pub(crate) const PIECE_MAX: u32 = 1 << 20;
-/// The longest range that the drive is told in one TRIM, in bytes: Linux has 2 GiB less a sector (`discard_max_bytes`).
+/// The longest range in one TRIM to the drive, in bytes: Linux has 2 GiB less a sector (`discard_max_bytes`).
 pub(crate) const TRIM_MAX: u32 = 1 << 30;
-/// I/Os that the drive's lane takes at once. What is beyond waits in order.
+/// I/Os that the drive's lane takes at once. Further ones queue.
 pub(crate) const DEPTH: u32 = 1024;
 /// Requests of one client that are under way; it is not listened to beyond them.
 pub(crate) const REQUESTS_MAX: usize = 1024;
@@ -23,7 +23,7 @@ pub(crate) const CONNECTIONS_MAX: usize = 32;
 pub(crate) const HANDSHAKE: Nanos = Nanos::from_secs(10);
 /// Options that a client may send.
 pub(crate) const OPTIONS_MAX: u32 = 256;
-/// The longest data of an option that is looked at: a name has 4096 bytes at most.
+/// The longest data of an option that is parsed: a name has 4096 bytes at most.
 pub(crate) const OPTION_BYTES_MAX: u32 = 16 << 10;
 /// Longer data of an option is not even skipped.
 pub(crate) const OPTION_BYTES_SKIPPED_MAX: u32 = 1 << 20;
@@ -33,7 +33,9 @@ pub(crate) const TURN_BYTES: usize = 512 << 10;
 pub(crate) const NOTES_MAX: u32 = 5;
 /// The most extents in an answer to BLOCK_STATUS.
 pub(crate) const EXTENTS_MAX: usize = 4096;
-/// How long clients may take to fetch their answers once the server ends, in wall time.
+/// How long clients may take to fetch their answers once the server ends, in wall time. Chosen: a client that
+/// is alive fetches at once; one that hangs must not keep the server.
 pub(crate) const FAREWELL: Nanos = Nanos::from_secs(10);
-/// A drive that nobody asks anything is led along this often, in wall time.
+/// How often an idle drive is advanced to the present, in wall time. Chosen: often enough for its background
+/// work, too rarely to use the processor.
 pub(crate) const IDLE: Nanos = Nanos::from_millis(100);

@@ -1,4 +1,4 @@
-//! What is worth a line for whoever runs the server; only so many, whatever clients do.
+//! Lines for the operator of the server; a limited number, whatever clients do.
 
 use likenew_core::units::Nanos;
 

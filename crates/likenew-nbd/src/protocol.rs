@@ -46,7 +46,7 @@ pub(crate) mod rep {
     pub(crate) const ERR_TOO_BIG: u32 = ERROR + 9;
 }
 
-/// What can be told of an export.
+/// Information about an export.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;

@@ -51,7 +51,7 @@ impl Reply {
         out.put_u32(length);
     }
 
-    /// Which extents, in order, are allocated.
+    /// Which extents are allocated, from the start of the range on.
     pub(crate) fn extents(self, out: &mut Outbox, extents: &[(u32, bool)]) {
         self.chunk(out, chunk::DONE, chunk::BLOCK_STATUS, 4 + 8 * extents.len() as u32);
         out.put_u32(allocation::ID);

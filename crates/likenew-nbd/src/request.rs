@@ -38,7 +38,7 @@ pub(crate) enum Command {
     },
 }
 
-/// A request that is in order.
+/// A request that is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValidRequest {
     pub(crate) cookie: u64,

@@ -1,4 +1,4 @@
-//! The server: clients on one side, the drive's lane on the other, and turns in which both go on.
+//! The server: clients on one side, the drive's lane on the other, and turns in which both advance.
 
 use std::io::{Read, Write};
 
@@ -160,7 +160,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.closing_deadline.is_some() && self.sessions.is_empty()
     }
 
-    /// Whether somebody was served and nobody is there any more.
+    /// Whether there were clients and all have gone.
     pub fn has_no_clients(&self) -> bool {
         self.stats.clients > 0 && self.sessions.is_empty()
     }
@@ -185,12 +185,12 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.engine.now()
     }
 
-    /// A simulated drive's own books by now.
+    /// Flash counters of a simulated drive as of now.
     pub fn flash_counters(&self) -> Option<FlashCounters> {
         self.engine.flash_counters()
     }
 
-    /// Lines for whoever runs it, each once.
+    /// Lines for the operator, each once.
     pub fn notes(&mut self) -> Vec<String> {
         self.notes.take()
     }
@@ -199,7 +199,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.sessions.iter().map(Session::buffered_bytes).sum()
     }
 
-    /// Takes in what a client has sent, request by request, as far as there is room for it.
+    /// Reads what a client has sent, request by request, up to the limits.
     fn read_ready(&mut self, index: usize, now: Nanos) {
         loop {
             let byte_count = self.buffered_bytes();
