@@ -1,4 +1,4 @@
-//! Which start of the machine this is: whoever finds something cut off asks whether the power has gone since.
+//! An id of this boot of the machine: after an interruption it shows whether the power has been off since.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! What /sys and /proc say of a device that changes seldom: for somebody who watches it.
+//! Facts about a device from /sys and /proc that seldom change, for watching it.
 
 use std::path::Path;
 
@@ -116,7 +116,7 @@ impl Devices<'_> {
         above
     }
 
-    /// From the drives at the bottom to everything that lies on them.
+    /// From the drives at the bottom to everything above them.
     fn stack(&self, device: &BlockDevice) -> Vec<Layer> {
         let mut stack = Vec::new();
         let mut bottoms = Vec::new();
@@ -205,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    /// A drive with two partitions; the second is encrypted, and a volume lies on that.
+    /// A drive with two partitions; the second is encrypted, with a volume on it.
     fn tree() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let block = root.path().join("class/block");

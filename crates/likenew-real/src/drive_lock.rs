@@ -3,18 +3,21 @@
 //!
 //! It is a lock of the kernel (flock) on a file in /sys that every drive has: `/sys/block/NAME/dev`, and of an NVMe drive its controller's
 //! `serial`, as one namespace slows the others. This place was chosen against three others:
-//! - A folder of lock files, such as /run/lock, does not exist everywhere, and who made a file may remove it: then two runs lock two files. Root and
-//!   users would have to share it, and whoever came first could keep the others out.
+//! - A folder of lock files, such as /run/lock, does not exist everywhere, and the owner of a file may remove
+//!   it: then two runs lock two files. Root and users would have to share it, and the first of them could
+//!   keep the others out.
 //! - A device's own node cannot be opened by those who may measure a folder on it, and udev gives that lock another meaning.
-//! - The name of a socket (abstract, unix(7)) can be taken by anybody who wants to keep others out, without being named.
+//! - The name of a socket (abstract, unix(7)) can be taken by any program that wants to keep others out,
+//!   without a trace of which.
 //!
 //! A file in /sys is there for every user, can be made and removed by none, and needs no right but to read. Whoever holds its lock stands in
 //! /proc/locks, so that the process is named, also one that only wants to be in the way. It ends with the program that holds it, however
 //! that ends. Containers that share the host's network share its /sys and meet; others have a /sys of their own, and do not.
 //!
-//! Below a loop device lies the drive that holds its file; one over memory is a drive of its own. A disk that is reached by several paths is locked by
-//! all of them. Below layers (overlayfs) lie the drives of the folders that they are made of. In a container those have no name, and nobody tells on
-//! which drives ZFS lies: then the root folder of the file system is what is locked, so that two runs in it meet, and no others.
+//! Below a loop device is the drive that holds its file; a loop device over memory counts as a drive. A disk
+//! with several paths is locked by all of them. Below layers (overlayfs) are the drives of their folders. In
+//! a container those have no name, and the drives below ZFS cannot be determined: then the root folder of the
+//! file system is locked, which separates two runs in it, but no others.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -37,15 +40,17 @@ use crate::in_use::below_loop;
 use crate::lab_error::{io_error, not_possible};
 use crate::mounts::{DeviceNumber, Mount, all};
 
-/// So often, and so long apart, a lock is tried before somebody is said to hold it: a program that is just being started holds copies of all
-/// descriptors of the one that starts it.
+/// How many times a lock is tried before another program is said to hold it: one that is just being started
+/// has copies of all its parent's descriptors. Chosen: with [`PAUSE`], one second in all.
 const TRIES: u32 = 40;
+/// Time between two tries. Chosen: short beside the start of a program.
 const PAUSE: Nanos = Nanos::from_millis(25);
-/// How often it is looked whether a drive that is waited for has become free.
+/// How often a run that waits for a drive checks whether it is free. Chosen: a delay of 200 ms is not felt,
+/// and costs nothing.
 const WAITING_PAUSE: Nanos = Nanos::from_millis(200);
 /// A file that was made anew while it was locked is locked again, so often.
 const RENEWALS: u32 = 10;
-/// A command is told up to this length.
+/// A command is shown up to this length.
 const COMMAND_CHARS: usize = 120;
 
 /// Where locks are.
@@ -73,7 +78,8 @@ impl Locks {
         Self { folder: None }
     }
 
-    /// Those in a folder, for tests, which run side by side on one drive: whoever has another folder is not met.
+    /// Locks in a folder, for tests that run side by side on one drive: locks in another folder do not
+    /// conflict.
     pub fn in_folder(folder: PathBuf) -> Self {
         Self { folder: Some(folder) }
     }
@@ -81,7 +87,7 @@ impl Locks {
     /// Locks every drive below these folders, files or block devices.
     ///
     /// # Errors
-    /// A refusal that says who holds one and what to do; or a path cannot be looked at.
+    /// A refusal that says who holds one and what to do; or a path cannot be examined.
     pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, LabError> {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
@@ -94,11 +100,11 @@ impl Locks {
         self.try_all(&keys)?.map_err(|busy| LabError::Refused(refusal(paths, &busy)))
     }
 
-    /// The same, and waits for as long as somebody holds one of them. `goes_on` is asked again and again, with who that is; nothing comes of it
-    /// once it says no.
+    /// The same, but waits for as long as another program holds one of them. `goes_on` is called repeatedly
+    /// with who that is; when it returns false, the result is `None`.
     ///
     /// # Errors
-    /// A path cannot be looked at.
+    /// A path cannot be examined.
     pub fn wait(
         &self,
         paths: &[&Path],
@@ -107,7 +113,7 @@ impl Locks {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
         loop {
-            // All or none: who waits keeps nobody waiting.
+            // All or none: a run that waits must not block others.
             match self.try_all(&keys)? {
                 Ok(lock) => return Ok(Some(lock)),
                 Err(LockHolder { drive, holder }) => {
@@ -142,7 +148,7 @@ impl Locks {
             let mut options = File::options();
             options.read(true).write(self.folder.is_some()).create(self.folder.is_some());
             options.truncate(false).mode(0o644);
-            // A link that somebody has put there is followed nowhere.
+            // A link that another user has put there is never followed.
             options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed());
             let file = options.open(&at).map_err(LabError::system(doing()))?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -171,7 +177,8 @@ impl Locks {
 }
 
 impl DriveLock {
-    /// The kernel's names of what is locked; the file system, where it does not say on what that lies; nothing for what has no drive of its own, such as memory and networks.
+    /// The kernel's names of what is locked; the file system, where it does not say which drive it is on;
+    /// nothing for what has no drive, such as memory and networks.
     pub fn drives(&self) -> &[String] {
         &self.drives
     }
@@ -305,7 +312,7 @@ fn disks() -> Vec<BlockDevice> {
     devices.filter(|device| !device.is_partition()).collect()
 }
 
-/// A file system of which it is not known on which drives it lies, or not from everywhere.
+/// A file system whose drives are not known, or not from everywhere.
 struct FileSystem {
     number: DeviceNumber,
     kind: String,
@@ -335,7 +342,7 @@ fn add_carriers(
     }
     let mut devices: Vec<BlockDevice> = CounterSource::of_mount(&mount).devices().collect();
     if devices.is_empty() {
-        // One with a number of its own names its devices, with colons between (bcachefs).
+        // One without a device of its number names its devices, with colons between (bcachefs).
         let names = mount
             .source
             .as_bytes()
@@ -349,8 +356,8 @@ fn add_carriers(
         return Ok(None);
     }
     for layer in mount.layers().iter().filter(|_| layers_most > 0) {
-        // Where it was mounted, this may have been another folder, and there may be none of that name here: one lock too many keeps somebody waiting,
-        // and that of the file system itself is taken besides.
+        // Where it was mounted, this may have been another folder, or there may be none of that name here. A
+        // lock too many only makes a run wait, and the file system itself is locked as well.
         if let Ok(layer) = rustix::fs::open(layer, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             add_carriers(layer, layers_most - 1, add)?;
         }

@@ -50,8 +50,8 @@ pub use facts_drive::FactsDrive;
 use roots::Roots;
 use system::System;
 
-/// Answers the look for facts, about what holds `fd`: a folder, a file, or a device. `sample` is the folder or file whose files are
-/// looked at, if any.
+/// Answers `Probe::Facts` for the folder, file or device of `fd`. `sample` is the folder or file whose files
+/// are examined, if any.
 pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
     let (roots, queries) = (Roots::system(), System);
     let collector = Collector { roots: &roots, queries: &queries };

@@ -1,5 +1,5 @@
-//! What fuzzers call: the parsers of this room that nobody else may use. Each takes the parts of an input, does with them what the program
-//! would, and says whether they were accepted.
+//! Entry points for fuzzers: the private parsers of this crate. Each takes the parts of an input, does with
+//! them what the program would, and says whether they were accepted.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -34,7 +34,8 @@ impl DeviceInfo {
         if info.counters.names().len() > 1 {
             info.fact("devices", &info.counters.names().join(", "));
         }
-        // A file system of several devices has a number of its own; its source is then one of them.
+        // A file system of several devices has a number that none of them has; its source is then one of
+        // them.
         let by_source = || DeviceNumber::at(Path::new(&mount.source)).and_then(BlockDevice::by_number);
         if let Some(device) = BlockDevice::by_number(mount.device).or_else(by_source) {
             info.add_device(&device);

@@ -117,7 +117,7 @@ const NO_MARKER: &str = "has no Likenew marker in it";
 /// Longer than any marker of ours.
 const MARKER_BYTES_MAX: usize = 4096;
 
-/// A leftover while it is looked at: nobody else can take it.
+/// A leftover that is locked while it is examined, so that no other process can take it.
 struct LockedLeftover {
     leftover: Leftover,
     folder: OwnedFd,
@@ -160,7 +160,7 @@ fn marker_text(bytes: &[u8]) -> Option<String> {
     (text.is_empty() || text.lines().next() == Some(MARKER_LINE)).then_some(text)
 }
 
-/// Reads a marker and what is told of it, for fuzzers.
+/// Reads a marker and formats its contents, for fuzzers.
 pub(crate) fn fuzzed_marker(bytes: &[u8]) -> bool {
     let Some(text) = marker_text(bytes) else { return false };
     [PROCESS, "started: "].into_iter().filter_map(|key| line_after(&text, key)).for_each(|line| {

@@ -25,7 +25,7 @@ pub(crate) enum Store {
 }
 
 impl Store {
-    /// What lies at a path, if it is a block device or a regular file.
+    /// The block device or regular file at a path, if it is one.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         let kind = found.file_type();
@@ -93,7 +93,7 @@ impl Backing {
             // It may have been detached while it was asked.
             None if !folder.is_dir() => Ok(None),
             None => {
-                // All that is known of devices elsewhere than in /dev is that nobody puts them there.
+                // All we know about device nodes outside of /dev is that nothing creates them there.
                 let may_be_device = path.is_none_or(|path| path.starts_with("/dev"));
                 Err(if may_be_device { UnknownBacking::FileOrDevice } else { UnknownBacking::File })
             }

@@ -24,7 +24,7 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// made or deleted) or more than one call, which is for [`Medium::perform`].
     fn spot(&self, io: &Io) -> Option<Spot<'_>>;
 
-    /// Does an I/O from start to end and blocks meanwhile.
+    /// Does an I/O from start to end, and blocks until then.
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome;
 
     /// An I/O has ended that did not go through [`Medium::perform`].

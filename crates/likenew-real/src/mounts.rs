@@ -110,8 +110,8 @@ impl Mount {
         Self::find(fd).ok().flatten()
     }
 
-    /// The same for whoever must not take a list that cannot be read for one without this mount. None where it is not among those that this process
-    /// sees, as in a changed root.
+    /// The same for callers that must distinguish a list that cannot be read from one without this mount.
+    /// `None` where it is not among the mounts that this process sees, as in a changed root.
     ///
     /// # Errors
     /// The list cannot be read.

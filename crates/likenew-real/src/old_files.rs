@@ -1,4 +1,4 @@
-//! Pieces of the owner's old files, opened for reading alone, as a range of addresses of its own.
+//! Pieces of the owner's old files, opened only for reading, as one range of addresses.
 //!
 //! Files of other file systems, hidden ones of ours, links and what has holes or is compressed on its way are left out. Nothing is changed: not even
 //! the time of the last access, where that may be left alone.
@@ -29,7 +29,7 @@ use crate::scratch::{DIRECTORY, MARKER};
 struct Bounds {
     /// Shorter files are passed over.
     bytes_least: u64,
-    /// Names that are looked at at most, and files that are remembered.
+    /// Limits: names examined, and files remembered.
     names_max: usize,
     files_max: usize,
     time: Nanos,
@@ -111,7 +111,7 @@ impl OldFiles {
         let candidates = search.by_age();
         let (mut files, mut ages_s) = (Vec::new(), Vec::new());
         for (candidate, count) in deal(&candidates) {
-            // What was just there and is not any more is nobody's loss.
+            // A file that has disappeared since is no loss.
             let Ok((_, _, id)) = open_checked(&candidate.path) else { continue };
             let room = candidate.bytes - OLD_PIECE_BYTES;
             let offsets = (1..=count as u64).map(|index| room / (count as u64 + 1) * index);
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!((old.pieces.files, days, old.pieces.is_part), (1, vec![31, 31], false));
         let old = old.open().unwrap();
         assert_eq!(old.geometry.capacity, 2 * OLD_PIECE_BYTES);
-        // Two pieces of 8 MiB divide the 12 MiB of room into thirds.
+        // Two pieces of 8 MiB divide the 12 MiB of space into thirds.
         let mut buffer = vec![0; 4096];
         for (offset, byte) in [(0, 4), (OLD_PIECE_BYTES, 8), (OLD_PIECE_BYTES + 3 * MIB as u64, 11)] {
             let io = Io { slot: Slot(0), op: Op::Read, offset, length: 4096, data: DataClass::Zero };

@@ -58,7 +58,7 @@ pub enum PathKind {
 /// Looks at a path without changing anything.
 ///
 /// # Errors
-/// It is nothing that can be measured, and the text says what would be; or it cannot be looked at.
+/// It is nothing that can be measured, and the text says what would be; or it cannot be examined.
 pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> {
     let metadata = std::fs::metadata(path).map_err(|error| cannot_find(path, error))?;
     let kind = metadata.file_type();

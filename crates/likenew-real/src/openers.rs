@@ -1,4 +1,5 @@
-//! Which other programs have a file or device open, as /proc shows it to whoever asks: all of them to root, else one's own.
+//! Which other programs have a file or device open, as /proc shows it to this user: all of them to root,
+//! otherwise the user's own.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -116,7 +117,7 @@ fn opened_store(folder: &Path, descriptor: &str, candidates: &[Store], access: A
     (access == Access::Any || writes(folder, descriptor)).then_some(store)
 }
 
-/// Asks nobody but the kernel's memory: a file on a network that does not answer must not stop this.
+/// Asks only the kernel's memory: a file on a network that does not answer must not block this.
 fn store_of(link: &Path) -> Option<Store> {
     let found = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
     match FileType::from_raw_mode(found.stx_mode.into()) {
@@ -131,8 +132,8 @@ fn store_of(link: &Path) -> Option<Store> {
     }
 }
 
-/// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)). What does not say so, and was not closed
-/// meanwhile, is taken for one that writes.
+/// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)). One
+/// without that line, that was not closed in the meantime, counts as open for writing.
 fn writes(folder: &Path, descriptor: &str) -> bool {
     let Ok(text) = fs::read(folder.join("fdinfo").join(descriptor)) else {
         return folder.join("fd").join(descriptor).symlink_metadata().is_ok();

@@ -37,7 +37,7 @@ pub struct Request {
     pub sample_bytes: u64,
     /// It ends after this time with what it has.
     pub time: Nanos,
-    /// Whether to go on into file systems that are mounted below.
+    /// Whether to enter file systems that are mounted below.
     pub cross: bool,
     /// Where all randomness comes from.
     pub seed: u64,
@@ -94,7 +94,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// More than this nobody reads.
+    /// A longer list would not be read.
     pub const NAMED_MAX: usize = 5;
 
     fn add(&mut self, path: &Path, errno: Errno) {
@@ -155,7 +155,7 @@ pub fn scan(
     Ok(sampler.finish())
 }
 
-/// The folder that was meant, and the device it lies on.
+/// The folder that was meant, and the number of its device.
 fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
     let path = std::fs::canonicalize(folder).map_err(|error| match Errno::from_io_error(&error) {
         Some(errno) => not_possible("look through", folder, errno),

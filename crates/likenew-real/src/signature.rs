@@ -58,8 +58,8 @@ const MARKS: &[Mark] = &[
     mark("dos", 510, &[0x55, 0xAA]),
 ];
 
-/// Other names that people know what is found by, as mkfs, mount, blkid and parted spell them. None stands for two kinds, so that nobody
-/// agrees to lose more than is meant.
+/// Other names for what is found, as mkfs, mount, blkid and parted spell them. None stands for two kinds, so
+/// that no user agrees to lose more than is meant.
 const ALIASES: &[(&str, &[&str])] = &[
     ("ext", &["ext2", "ext3", "ext4"]),
     ("vfat", &["fat", "fat12", "fat16", "fat32"]),
@@ -76,7 +76,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("ceph_bluestore", &["bluestore"]),
 ];
 
-/// Whether somebody who typed this name means what is found under that one.
+/// Whether a user who typed this name means what is found under that one.
 pub(crate) fn is_called(found: &str, typed: &str) -> bool {
     let aliases = ALIASES.iter().filter(|(name, _)| *name == found).flat_map(|(_, aliases)| *aliases);
     std::iter::once(&found).chain(aliases).any(|name| name.eq_ignore_ascii_case(typed.trim()))
@@ -125,7 +125,7 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     if ends_with(512, DDF) {
         found.push("ddf_raid_member");
     }
-    // Version 0.90 lies 64 KiB before the last multiple of 64 KiB, version 1.0 about 8 KiB before the end.
+    // Version 0.90 is 64 KiB before the last multiple of 64 KiB, version 1.0 about 8 KiB before the end.
     let oldest = (bytes & !0xFFFF).saturating_sub(0x1_0000);
     let version_1_0 = (bytes / 512).saturating_sub(16) / 8 * 8 * 512;
     if bytes > 0x2_0000 && [oldest, version_1_0].iter().any(|at| ends_with(bytes - at, &RAID)) {
@@ -147,7 +147,7 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     Ok(visited)
 }
 
-/// Whether a ZFS label's ring of uberblocks, one to a KiB, lies in this.
+/// Whether this contains a ZFS label's ring of uberblocks, one per KiB.
 fn has_uberblock(part: &[u8]) -> bool {
     part.chunks_exact(1024).any(|block| {
         let word = u64::from_le_bytes(block[..8].try_into().expect("eight bytes"));

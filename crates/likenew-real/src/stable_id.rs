@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::block::BlockDevice;
 use crate::standards::scsi;
 
-/// The words by which one drive is told from all others.
+/// The words that distinguish one drive from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StableId {
     /// What it is: `serial number`, `backing file` …

@@ -103,15 +103,15 @@ impl FileTable {
         io.op == Op::Trim && u64::from(io.length) == self.file_bytes
     }
 
-    /// Makes a file, unless somebody else has meanwhile.
+    /// Makes a file, unless another lane has made it in the meantime.
     fn make(&self, file: usize) -> Result<(), Errno> {
         let _changing = lock(&self.changing);
         let entry = &self.files[file];
         if entry.is_present.load(Ordering::Acquire) {
             return Ok(());
         }
-        // The layout was checked against the reserve; this is for space that others use up meanwhile. Half of it may
-        // serve what the file system needs for its own books.
+        // The layout was checked against the reserve; this is for space that other programs use up in the
+        // meantime. The file system may need half of it for its metadata.
         if fstatvfs(self.scratch.directory())
             .is_ok_and(|of| of.f_bavail * of.f_frsize < self.reserve_bytes / 2)
         {
@@ -153,7 +153,8 @@ impl FileTable {
         free.saturating_sub(self.reserve_bytes)
     }
 
-    /// Deletes the files that lie wholly within a range, and sees to it that the drive is told of what they held.
+    /// Deletes the files that are wholly within a range, and makes sure that the drive receives TRIM for
+    /// them.
     fn release(
         &self,
         range: Range<u64>,
@@ -215,7 +216,7 @@ impl FileTable {
         let dirty = self.files.iter().filter(|entry| entry.dirty.swap(false, Ordering::AcqRel));
         let mut first_error = Ok(());
         for entry in dirty {
-            // A file that is deleted meanwhile has nothing to keep.
+            // A file that was deleted in the meantime has nothing to keep.
             if let (Some(fd), true) = (entry.fd.get(), entry.is_present.load(Ordering::Acquire)) {
                 first_error = first_error.and(fsync(fd));
             }
@@ -276,7 +277,7 @@ impl Medium for FileTable {
             return Ok(ProbeResult::Unknown("the file system is not listed in /proc".to_owned()));
         };
         match probe {
-            // What is told of files is told of the user's, which lie beside ours.
+            // Facts about files are about the user's files, which are beside ours.
             Probe::Facts => Ok(facts::collect(self.scratch.directory(), self.scratch.path().parent())),
             Probe::Extents => Ok(mounted
                 .unsuitable()
@@ -353,7 +354,7 @@ pub(crate) fn check_descriptors(files: u64) -> Result<(), LabError> {
     let needed = files + DESCRIPTORS_KEPT;
     if limit.current.is_some_and(|current| current < needed) {
         limit.current = limit.maximum;
-        // A refusal leaves the soft limit, which is looked at next.
+        // If that is refused, the soft limit stays, which is checked next.
         let _ = setrlimit(Resource::Nofile, limit);
         limit = getrlimit(Resource::Nofile);
     }

@@ -16,7 +16,8 @@ use crate::medium::Medium;
 /// A worker's stack: it makes one system call at a time.
 const STACK_BYTES: usize = 128 << 10;
 
-/// How often it is looked at whether threads have left: short, since a lane of every workload ends so.
+/// How often it is checked whether threads have ended. Chosen: short, since a lane of every workload ends
+/// with it.
 const LOOK: Nanos = Nanos::from_micros(50);
 
 /// A pool of threads, and the channels to and from it. Whoever lent it buffers has to [`Workers::end`] it.
@@ -69,8 +70,9 @@ impl Workers {
     /// Hands over one I/O. Never blocks, because no more than `depth` are ever in flight.
     ///
     /// # Safety
-    /// `buffer` is valid for reads and writes of `io.length` bytes (of none for a trim or flush), and nobody else uses it,
-    /// until the I/O's completion was received or [`Workers::end`] has said that all threads have left.
+    /// `buffer` is valid for reads and writes of `io.length` bytes (of none for a trim or flush), and nothing
+    /// else uses it, until the I/O's completion was received or [`Workers::end`] has said that all threads
+    /// have ended.
     pub(crate) unsafe fn hand_over(&self, io: &Io, buffer: *mut u8) {
         let jobs = self.jobs.as_ref().expect("a pool takes I/Os until it is dropped");
         jobs.try_send(Job { io: *io, buffer })

@@ -17,7 +17,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Whether this names what lies at `path`.
+    /// Whether this names the device or file at `path`.
     ///
     /// # Errors
     /// A refusal that says what it is known by.

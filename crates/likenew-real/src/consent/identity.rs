@@ -17,7 +17,7 @@ pub(super) enum Identity {
         number: DeviceNumber,
         /// The kernel's count of disks that ever came up, which a new one at an old number has another of (since Linux 5.15).
         sequence: Option<u64>,
-        /// Where a partition lies: one that was made anew has the number of the old one.
+        /// The range of a partition: one that was created anew can have the number of the old one.
         range: Option<(u64, u64)>,
     },
     /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where a file system keeps

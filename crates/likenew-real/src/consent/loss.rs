@@ -21,7 +21,7 @@ use crate::mounts::DeviceNumber;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
 
-/// A block device or file that nobody uses, and what it is and carries.
+/// A block device or file that is not in use: what it is, and what is on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Where it is, without symbolic links.
@@ -39,11 +39,11 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Looks at what lies at `path`, after every check that needs no agreement.
+    /// Finds out what is at `path`, after every check that needs no agreement.
     ///
     /// # Errors
-    /// A refusal that names the check which failed and what to do: it is neither a block device nor a file, somebody uses it,
-    /// or the system runs from it.
+    /// A refusal that names the check that failed and what to do: it is neither a block device nor a file, it
+    /// is in use, or the system runs from it.
     pub fn at(path: &Path) -> Result<Self, LabError> {
         let resolved = resolve(path);
         let stat = stat(&resolved).map_err(|errno| not_possible("look at", path, errno))?;
@@ -106,7 +106,7 @@ impl Loss {
     }
 
     fn of_file(path: PathBuf, fd: OwnedFd) -> Result<Self, LabError> {
-        // Whoever has no right to it is told that, and not what only root could find out.
+        // A user without the right to write is told that first, not what only root could find out.
         if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
             return Err(not_possible("open for writing", &path, Errno::ACCESS));
         }
@@ -121,7 +121,7 @@ impl Loss {
     }
 }
 
-/// The device with this number, if nobody uses it.
+/// The device with this number, if it is not in use.
 fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabError> {
     let Some(device) = BlockDevice::by_number(number) else {
         return Err(refusal(path, NOTHING_BEHIND));

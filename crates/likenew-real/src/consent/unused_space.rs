@@ -1,9 +1,10 @@
 //! Consent to discard what no partition of a disk covers, while its partitions may be in use.
 //!
-//! The disk cannot be held exclusively then, so this consent is one of its own, and rests on other checks: the table on the disk and
-//! the kernel's list name the same partitions; both are looked at again before every step; nothing but partitions uses the disk; and it
-//! is locked in the way that tools for partitions keep to (flock on the disk). What lies before the first partition is never touched,
-//! as loaders lie there, nor the tables themselves, nor holes shorter than 1 MiB.
+//! The disk cannot be held exclusively then, so this is a separate kind of consent with other checks: the
+//! table on the disk and the kernel's list name the same partitions; both are checked again before every
+//! step; only partitions use the disk; and it is locked as partitioning tools lock it (flock on the disk).
+//! The space before the first partition is never touched, as boot loaders are there, nor are the tables
+//! themselves, nor gaps shorter than 1 MiB.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -170,7 +171,8 @@ impl UnusedSpace {
 }
 
 impl UnusedConsent {
-    /// Consents, if what was typed is what the disk is known by, and everything is as it was looked at.
+    /// Consents, if the typed name is the stable name of the disk, and nothing has changed since it was
+    /// examined.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -251,7 +253,7 @@ fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     Ok(Table { partitions, tables: [0..512, 0..0], end: bytes.saturating_sub(GRAIN) })
 }
 
-/// What lies behind the first partition and within no other, on whole grains.
+/// The gaps after the first partition that no other covers, on whole grains.
 fn holes(partitions: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
     let mut holes = Vec::new();
     let mut covered = partitions.first().map_or(end, |first| first.end);

@@ -1,7 +1,8 @@
 //! Discard of a whole block device or partition, or of what no partition covers: the gentlest way to make every block free again, of all that destroy.
 //!
-//! A drive is told that nothing on it is of use. It need not erase anything for that, at once or ever, and may answer reads with
-//! anything: this is no way to make data unreadable. Some drives go on working on it for minutes.
+//! Tells a drive that nothing on it is of use. It need not erase anything for that, at once or ever, and may
+//! answer reads with anything: this does not make data unreadable. Some drives are busy with it for minutes
+//! afterward.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -30,12 +31,12 @@ pub struct DiscardReport {
     pub bytes_asked: u64,
     /// Bytes that the kernel and the drive have accepted.
     pub bytes_done: u64,
-    /// Bytes of discards that the kernel has counted as sent to this device meanwhile, where it counts them. Less than was accepted
-    /// means that parts at the edges were too short for the drive.
+    /// Bytes of discards that the kernel counted as sent to this device in that time, where it counts them.
+    /// Less than was accepted means that parts at the edges were too short for the drive.
     pub bytes_counted: Option<u64>,
     /// What was refused, and the system's word for why.
     pub refusals: Vec<(Range<u64>, String)>,
-    /// Whether it was ended early, by whoever watched it or after too many refusals.
+    /// Whether it was stopped early, by `watch` or after too many refusals.
     pub is_stopped: bool,
 }
 
@@ -55,8 +56,8 @@ impl DiscardReport {
     }
 }
 
-/// Discards everything behind a consent. `watch` is told, after each step, how many bytes of how many are behind it, and says
-/// whether to go on.
+/// Discards everything that a consent covers. `watch` is called after each step with the bytes done and the
+/// bytes in all, and returns whether to continue.
 ///
 /// # Errors
 /// A refusal where the device takes no discards, before anything is changed; or the system cannot tell what it is.
@@ -72,11 +73,11 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
     in_steps(device, &path.to_string(), &all, STEP, watch)
 }
 
-/// Discards the space outside of all partitions that a consent is for. Before each step everything that the consent rests on is looked
-/// at again. `watch` as for [`discard`].
+/// Discards the space outside of all partitions that a consent is for. Before each step everything that the
+/// consent rests on is checked again. `watch` as for [`discard`].
 ///
 /// # Errors
-/// As [`discard`]; or the partitions have changed meanwhile, after which nothing more is discarded.
+/// As [`discard`]; or the partitions have changed since, after which nothing more is discarded.
 pub fn discard_unused(
     consent: &UnusedConsent,
     mut watch: impl FnMut(u64, u64) -> bool,

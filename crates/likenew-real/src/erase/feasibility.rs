@@ -1,4 +1,5 @@
-//! What could be done to the drives below a folder or device, and what stands against each of it: looked at, and nothing changed.
+//! What could be done to the drives below a folder or device, and what prevents each of it. This only looks;
+//! it changes nothing.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -19,7 +20,7 @@ use crate::nvme_admin::{self, ReadCommand};
 /// Where it is known from what no partition covers.
 const TABLE: &str = "the partition table";
 
-/// Answers the look for an outlook, about what holds `fd`: a folder, a file or a device.
+/// Answers `Probe::Feasibility` for the folder, file or device of `fd`.
 pub(crate) fn check(fd: impl AsFd) -> ProbeResult {
     match crate::facts::collect(&fd, None) {
         ProbeResult::Facts(facts) => ProbeResult::Feasibility(feasibility(&facts, fd)),

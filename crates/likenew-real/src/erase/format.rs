@@ -15,7 +15,7 @@ use crate::mounts::DeviceNumber;
 use crate::nvme_admin::{self, Format, ReadCommand};
 use crate::standards::nvme::{Controller, Namespace};
 
-/// How it is erased. There is no third way: a format without an erase promises nothing.
+/// How it is erased. There is no third way: a format without an erase guarantees nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// All user data (1).
@@ -28,7 +28,7 @@ impl Erase {
     /// By its number in the command.
     ///
     /// # Errors
-    /// A refusal of what promises no erase, or does not exist.
+    /// A refusal of a number that guarantees no erase, or does not exist.
     pub fn by_number(number: u8) -> Result<Self, LabError> {
         match number {
             1 => Ok(Self::UserData),

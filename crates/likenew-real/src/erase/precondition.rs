@@ -15,8 +15,10 @@ use crate::lab_error::not_possible;
 
 /// Charge below which a battery is not trusted to last.
 const CHARGE_MIN: u8 = 50;
-/// Where makers put the end of the operating range, for a drive that does not name its own limit: of flash and of disks.
+/// Temperature in °C above which flash is too hot, if the drive names no limit: where makers put the end of
+/// its operating range.
 const FLASH_C_MAX: f64 = 70.0;
+/// The same for disks.
 const DISK_C_MAX: f64 = 60.0;
 
 /// One of them.
@@ -66,7 +68,7 @@ impl Precondition {
     }
 }
 
-/// What is looked at besides facts.
+/// What is checked besides facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
     /// What the machine runs on.
@@ -78,7 +80,7 @@ pub struct Environment {
 /// Everything that has to hold before this is done to the drives below a path, in their order.
 ///
 /// # Errors
-/// The path cannot be looked at, or there is no drive below it that could be asked.
+/// The path cannot be examined, or there is no drive below it to query.
 pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec<Precondition>)>, LabError> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
         .map_err(|errno| not_possible("look at", path, errno))?;
@@ -117,7 +119,7 @@ pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -
     all
 }
 
-/// The refusal that the first of them is, if one stands against the deed.
+/// The first precondition that prevents the action, as a refusal.
 ///
 /// # Errors
 /// That one.

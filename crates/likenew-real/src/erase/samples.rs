@@ -30,7 +30,7 @@ impl Samples {
     /// Reads so many blocks, evenly spaced, past the page cache.
     ///
     /// # Errors
-    /// The device cannot be looked at. A block that cannot be read is no error.
+    /// The device cannot be examined. A block that cannot be read is no error.
     pub fn read(consent: &Consent, count: u64) -> Result<Self, LabError> {
         let device = consent.descriptor();
         let bytes = seek(device, SeekFrom::End(0)).map_err(io_error("ask for the size of a device"))?;

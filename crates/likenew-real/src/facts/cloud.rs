@@ -1,4 +1,4 @@
-//! What a volume of a cloud tells of its limits.
+//! What a cloud volume reports of its limits.
 
 use likenew_core::facts::{Cloud, Counts, Fact};
 

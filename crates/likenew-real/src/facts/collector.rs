@@ -53,7 +53,8 @@ impl Collector<'_> {
         }
     }
 
-    /// The layers below some devices and the drives at the bottom. A loop device stands on a file, and goes on with what that lies in.
+    /// The layers below some devices and the drives at the bottom. Below a loop device, this continues with
+    /// the file system of its file.
     fn down_from(&self, devices: &[BlockDevice]) -> (Vec<Layer>, Vec<BlockDevice>) {
         let mut layers = stack::layers(self.roots, self.queries, devices);
         let mut bottoms = stack::bottoms(devices);
@@ -80,7 +81,7 @@ impl Collector<'_> {
         (layers, bottoms)
     }
 
-    /// The mount that a file lies in, if both are seen from here.
+    /// The mount that contains a file, if both are visible from here.
     fn mount_of(&self, file: &str) -> Option<Mount> {
         let mounts = self.roots.text("/proc/self/mountinfo");
         let mounts = mounts.value().filter(|_| self.roots.exists(file))?.lines().filter_map(Mount::parse);
@@ -88,7 +89,7 @@ impl Collector<'_> {
         mounts.filter(|mount| Path::new(file).starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
     }
 
-    /// The devices that a file system lies on: those that btrfs lists, or the one that is mounted.
+    /// The devices below a file system: those that btrfs lists, or the one that is mounted.
     fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
         let one = self
             .roots

@@ -211,7 +211,7 @@ mod tests {
             return eprintln!("SKIPPED: smartmontools is not installed");
         };
         let all = entries(&text);
-        // There each entry begins in a line of its own.
+        // There each entry begins on a new line.
         let no_drives = ["USB:", "DEFAULT", "VERSION", "$"];
         let begins = text.lines().filter_map(|line| line.strip_prefix("  { \""));
         let expected = begins.filter(|name| !no_drives.iter().any(|none| name.starts_with(none))).count();

@@ -13,12 +13,13 @@ use super::roots::unreadable_fact;
 use crate::scratch::DIRECTORY;
 use crate::trim::{Flush, extents};
 
-/// So many names are looked at, at most.
+/// Names examined, at most.
 const ENTRIES_MAX: usize = 20_000;
 /// So many files are asked for their place, at most, evenly spread over what was seen.
 const MAPPED_MAX: usize = 400;
 /// Shorter files lie in one piece anyway.
 const MAPPED_BYTES_MIN: u64 = 1 << 20;
+/// Bytes of a MiB.
 const MIB: f64 = (1 << 20) as f64;
 const TIMES: &str = "statx";
 const PLACES: &str = "FIEMAP";

@@ -1,4 +1,4 @@
-//! What fuzzers call of this room.
+//! Entry points of this crate for fuzzers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

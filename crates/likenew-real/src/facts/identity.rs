@@ -100,8 +100,9 @@ pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> 
     })
 }
 
-/// Keyed with this machine's identity, which is to be kept secret itself (machine-id(5)): so a hash gives nobody a serial number by
-/// trying all of them, and the same drive has the same hash on this machine.
+/// Keyed with this machine's identity, which is itself to be kept secret (machine-id(5)). So a hash does not
+/// reveal the serial number to anyone who tries all of them, and a drive always has the same hash on this
+/// machine.
 fn hash(roots: &Roots, serial: &str) -> Option<String> {
     let id = roots.line("/etc/machine-id");
     let id = id.value().filter(|id| id.len() >= 32)?;
@@ -133,8 +134,9 @@ pub(crate) fn scsi_rotation(roots: &Roots, device: &BlockDevice) -> Fact<u32> {
     page.and_then(SILENT, |page| scsi::rotation_rpm(&page))
 }
 
-/// Makers of controllers that are there in software alone, by their numbers (the PCI ID database): the drives at them have any name that
-/// somebody typed. Intel's and others' controllers, as QEMU makes them up, bear its number as that of their subsystem.
+/// Makers of controllers that exist in software only, by their numbers (the PCI ID database): the drives at
+/// them can have any name that was typed. Emulated controllers of Intel and others, as in QEMU, have its
+/// number as that of their subsystem.
 const EMULATORS: [(u64, &str); 4] =
     [(0x1AF4, "QEMU"), (0x1B36, "QEMU"), (0x15AD, "VMware"), (0x80EE, "VirtualBox")];
 

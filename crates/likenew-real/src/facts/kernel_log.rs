@@ -1,4 +1,4 @@
-//! Lines of the kernel's log that tell of one drive.
+//! Lines of the kernel's log about one drive.
 
 use likenew_core::facts::{Counts, Fact, Log, LogKind, LogLine};
 
@@ -89,7 +89,8 @@ fn names(subject: &Subject<'_>) -> Vec<String> {
     names
 }
 
-/// Whether a line names it as a word of its own: `ata3` stands in `ata3: …` and `ata3.00: …`, and not in `ata31: …`.
+/// Whether a line contains the name as a whole word: `ata3` is in `ata3: …` and `ata3.00: …`, and not in
+/// `ata31: …`.
 fn mentions(text: &str, name: &str) -> bool {
     let bounds = |at: usize| {
         let before = text[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-');
@@ -166,7 +167,7 @@ const WORDS: [(LogKind, &[&str]); 8] = [
     ),
 ];
 
-/// What a line tells of, by words that drivers use. Lines that only say that a drive was found are of no kind.
+/// What a line is about, by words that drivers use. Lines that only announce a drive have no kind.
 pub(crate) fn kind(text: &str) -> Option<LogKind> {
     // By these a driver says how it is set up, in words that stand in complaints, too.
     const SETTINGS: [&str; 4] = ["AER: enabled with", "TaskAbort/Reset timeout", "hcc params", "quirk_"];

@@ -222,7 +222,7 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
         roots.number::<f64>(&format!("{folder}/speed")).and_then("it is no speed of USB", |megabits| {
             (1.0..1e6).contains(&megabits).then_some((megabits * 1e6).round() as u64)
         });
-    // A drive of USB 3 says 2.1 where it was connected as one of USB 2, and what it could do is not told there.
+    // A USB 3 drive reports 2.1 where it was connected as USB 2, and then does not say what it could do.
     let version = roots.number::<f64>(&format!("{folder}/version"));
     let best = if is_drive {
         let reason = "it reports version 2.1, as USB 3 drives do when connected as USB 2";
@@ -243,7 +243,7 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
 
 fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
     match (&subject.controller, subject.kind) {
-        // The size of a queue is told less one (NVMe Base Specification 2.0, §3.3.3.1).
+        // The size of a queue is reported less one (NVMe Base Specification 2.0, §3.3.3.1).
         (Some(controller), _) => subject
             .roots
             .number::<u64>(&format!("/sys/class/nvme/{controller}/sqsize"))

@@ -6,7 +6,8 @@
 //! - `PATH = TEXT` or `PATH =` and a block: a file; `PATH -> TARGET`: a link; `slave PATH`: a link to the block device of that name;
 //! - `PATH : BYTES` and a block of `OFFSET: HEX`: a file of so many bytes, zeros but for those;
 //! - `ask DEVICE QUESTION BYTES` and such a block: an answer; `ask DEVICE QUESTION =` and a block: one that is text;
-//! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: who asks; `now SECONDS`: the date.
+//! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: the user who asks;
+//!   `now SECONDS`: the date.
 //!
 //! Every folder with files `dev` and `size` gets its links in /sys/class/block and /sys/dev/block.
 

@@ -13,7 +13,8 @@ use crate::clock::Monotonic;
 
 /// More is no answer to anything that is asked here.
 const BYTES_MAX: u64 = 4 << 20;
-/// How often it is looked whether a program that has said everything has ended.
+/// How often a program that has closed its output is checked for its end. Chosen: programs end within
+/// milliseconds of that.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
 /// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong to the answer.
@@ -33,7 +34,7 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     let clock = Monotonic::start();
     let output = child.stdout.take().expect("its output is piped");
     let (sender, receiver) = mpsc::channel();
-    // A program that it has started may hold the pipe longer than anybody waits; then this thread is left to end with that.
+    // A child of the program may hold the pipe longer than we wait; then this thread is left to end with it.
     std::thread::spawn(move || {
         let mut all = Vec::new();
         let read = output.take(BYTES_MAX).read_to_end(&mut all);

@@ -13,7 +13,7 @@ use crate::mounts::DeviceNumber;
 
 /// What would help where the system lets only root read.
 pub(crate) const ROOT: &str = "run it as root";
-/// No file that is read here is longer; what is left of a longer one is not looked at.
+/// No file that is read here is longer; the rest of a longer one is ignored.
 const BYTES_MAX: u64 = 4 << 20;
 
 /// One machine's files. All paths are those that the machine has, from its root on, and so are all origins.
@@ -59,7 +59,7 @@ impl Roots {
         Some(format!("/{}", inside.display()))
     }
 
-    /// Names in a folder, in order.
+    /// Names in a folder, sorted.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.real(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> =

@@ -14,12 +14,12 @@ use crate::drive_facts::clean;
 
 /// What it is asked; the device comes last. It ends with [`ASLEEP`] where the disk sleeps.
 pub(crate) const ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "standby,7"];
-/// What is said in the exit code where a disk sleeps, since it was asked for that. smartctl itself leaves these three bits together to nobody: the first
-/// two of them end it at once.
+/// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
+/// together: either of the first two ends it at once.
 const ASLEEP: u64 = 7;
 /// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and 1): there is no answer.
 const NO_ANSWER: u64 = 0b11;
-/// Parts of an answer that tell of a drive's state.
+/// Parts of an answer about a drive's state.
 const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];
 const SILENT: &str = "smartctl does not report it";
 

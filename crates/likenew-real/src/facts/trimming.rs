@@ -109,7 +109,8 @@ fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), Stri
     Ok((named, format!("it runs {command}"), path))
 }
 
-/// fstrim takes the first of these files that lists anything, and looks at no other (fstrim(8), --listed-in).
+/// fstrim takes the first of these files that lists anything, and ignores the others (fstrim(8),
+/// --listed-in).
 fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String, String), String> {
     for file in files.split(':') {
         let text = roots.text(file);

@@ -1,4 +1,5 @@
-//! Every way to the target's bytes is claimed, so that nobody mounts one of them while they are written, and whoever has claimed one is noticed.
+//! Claims every way to the target's bytes, so that none of them can be mounted while they are written, and
+//! existing claims are noticed.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -13,7 +14,8 @@ use crate::clock::Monotonic;
 use crate::consent::{HOLD_PAUSE, HOLD_TRIES};
 use crate::mounts::DeviceNumber;
 
-/// Held on everything else that shares bytes with a target, while this lives. The target itself is claimed by whoever opens it.
+/// Claims on everything else that shares bytes with a target, while this lives. The target itself is claimed
+/// by the code that opens it.
 #[derive(Debug)]
 pub(crate) struct Claims {
     _descriptors: Vec<OwnedFd>,

@@ -69,7 +69,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Of the devices in a /sys, which nobody uses but what /sys itself shows.
+    /// The devices in a /sys, with only the uses that /sys itself shows.
     ///
     /// # Errors
     /// It lists no devices.
@@ -106,7 +106,7 @@ impl Snapshot {
             devices.extend(all);
             self.mounts.push(MountUse { devices, point: mount.point, program });
         }
-        // Those that are mounted where nobody here can see.
+        // Those that are mounted where we cannot see it.
         for one in pools.iter().flatten() {
             if let Some(node) = self.nodes.get(one) {
                 self.file_systems.entry(node.name.clone()).or_insert_with(|| "btrfs".to_owned());
@@ -114,7 +114,7 @@ impl Snapshot {
         }
     }
 
-    /// Its partitions, with where each lies on it.
+    /// Its partitions, with the range of each on it.
     pub(super) fn partitions(&self, of: DeviceNumber) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
             let (disk, start) = node.part_of?;
@@ -130,7 +130,7 @@ impl Snapshot {
         })
     }
 
-    /// A loop device that may stand on one of these, as nobody knows on what it does.
+    /// A loop device that may be on one of these, as its backing file is unknown.
     pub(super) fn unknown_loop(&self, on: &[Store]) -> Option<&Node> {
         let is_file = on.iter().any(|store| matches!(store, Store::File { .. }));
         let may_be = |node: &&Node| match node.backing {
@@ -190,7 +190,8 @@ fn file_systems(sys: &Path) -> BTreeMap<String, String> {
     all.collect()
 }
 
-/// What UBI has attached, and all that shares flash with that: of MTD devices, one lies in another where its folder does.
+/// What UBI has attached, and all that shares flash with that: an MTD device is part of another where its
+/// folder is inside the other's.
 fn ubi_devices(sys: &Path) -> HashSet<u32> {
     let links = |folder: &str| fs::read_dir(sys.join(folder)).into_iter().flatten().flatten();
     let attached =

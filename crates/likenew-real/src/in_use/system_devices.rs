@@ -48,8 +48,8 @@ pub(crate) fn add_with_lower_devices(device: &BlockDevice, found: &mut HashSet<P
     below.iter().fold(is_known, |is_all, device| add_with_lower_devices(device, found) && is_all)
 }
 
-/// What lies right below a loop device: the devices that hold its file, or the one that it stands on. None where that cannot be seen from here;
-/// nothing where it is memory, and of what is no loop device.
+/// What is right below a loop device: the devices that hold its file, or the one it is attached to. `None`
+/// where that cannot be seen from here; empty where it is memory, and for anything but a loop device.
 pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let Some(Backing { store, .. }) = Backing::read(device).ok()? else { return Some(Vec::new()) };
     let system = match store {

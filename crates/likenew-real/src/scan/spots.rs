@@ -1,4 +1,4 @@
-//! Which bytes are looked at: a systematic sample over all bytes of a group, taken while the files go by.
+//! Which bytes are examined: a systematic sample over all bytes of a group, taken in one pass over the files.
 
 use std::rc::Rc;
 

@@ -6,6 +6,7 @@ use super::sanitize::Sanitize;
 
 /// Bytes of both answers.
 pub(crate) const IDENTIFY_BYTES: usize = 4096;
+/// Kelvin at 0 °C: NVMe reports temperatures in whole kelvins.
 const KELVIN: f64 = 273.0;
 /// Bytes of the units of HMPRE and HMMIN.
 const HOST_MEMORY_UNIT_BYTES: u64 = 4096;

@@ -7,7 +7,7 @@ use super::bytes::text;
 pub(crate) struct Provisioning {
     /// LBPU: UNMAP is supported.
     pub(crate) unmaps: bool,
-    /// LBPRZ: 0 promises nothing; an odd number promises zeros.
+    /// LBPRZ: 0 guarantees nothing; an odd number guarantees zeros.
     pub(crate) reads_as: u8,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn rotation_rpm(answer: &[u8]) -> Option<u32> {
     rotation(u16::from_be_bytes([rate[0], rate[1]]))
 }
 
-/// A rotation rate as SCSI and ATA write it: 1 is no rotation, 0401h to FFFEh are turns a minute.
+/// A rotation rate as SCSI and ATA write it: 1 is no rotation, 0401h to FFFEh are rpm.
 pub(crate) fn rotation(rate: u16) -> Option<u32> {
     match rate {
         1 => Some(0),

@@ -122,7 +122,7 @@ impl<'a> Records<'a> {
             }
             kind => {
                 let bytes = match kind {
-                    // A long record says its length in a word of its own, which is counted.
+                    // A long record has its length in an extra word, which is counted.
                     0 => {
                         let length = (self.word(1)? as usize).checked_sub(WORD)?;
                         self.take(2 * WORD, length.next_multiple_of(WORD))?

@@ -33,23 +33,24 @@ pub struct Recording {
 pub struct RecordingCounts {
     /// I/Os and what is known of them.
     pub ios: PairCounts,
-    /// Records that the kernel had no room for; an I/O has two or three.
+    /// Records that the kernel's buffers had no space for; an I/O has two or three.
     pub events_lost: u64,
     /// Pages of records that made no sense.
     pub broken_pages: u64,
 }
 
-/// Buffers are read this often: 16 MiB last for a second of a million records.
+/// How often buffers are read. Chosen: 16 MiB hold a second of a million records, ten times as much.
 const PAUSE: Nanos = Nanos::from_millis(100);
-/// I/Os on their way when a recording ends are waited for this long.
+/// How long I/Os in flight at the end of a recording are waited for. Chosen: longer than any but stalled I/Os
+/// take.
 const LAST_WAIT: Nanos = Nanos::from_secs(1);
 
 impl Recording {
     /// Begins to record what these drives get. Instances that killed recorders have left are removed first. The calling
     /// thread's own I/Os are left out.
     ///
-    /// `buffer_bytes` is memory of the kernel for all processors together; what is usual is a sixteenth of what is free, at
-    /// most 16 MiB for each processor and 256 MiB in all.
+    /// `buffer_bytes` is kernel memory for all processors together; the default is a sixteenth of the free
+    /// memory, at most 16 MiB for each processor and 256 MiB in all.
     ///
     /// # Errors
     /// No rights, no tracing in this kernel, or it says its formats in a way that is not understood.

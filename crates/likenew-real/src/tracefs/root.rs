@@ -1,4 +1,4 @@
-//! The kernel's tracing file system: where it is mounted, or a mount of our own that nobody else sees.
+//! The kernel's tracing file system: where it is mounted, or a private mount that no other process sees.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The file that a recording is written to, where it lies on a drive that is recorded.
+//! The output file of a recording, where it is on a drive that is recorded.
 
 use std::fs::{File, OpenOptions};
 use std::io;

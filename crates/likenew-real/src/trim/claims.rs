@@ -47,7 +47,8 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     }
 }
 
-/// Bytes that the lowest device of a stack counts as in use, and whose count that is; none where nobody counts.
+/// Bytes that the lowest device of a stack counts as in use, and which counter says so; `None` where none
+/// does.
 pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
     let disk = stack.last()?;
     if let Some(file) = disk.attribute("loop/backing_file") {

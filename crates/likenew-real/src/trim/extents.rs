@@ -1,4 +1,4 @@
-//! Where a file lies on its device (FIEMAP, Documentation/filesystems/fiemap.rst of the Linux sources).
+//! The extents of a file on its device (FIEMAP, Documentation/filesystems/fiemap.rst of the Linux sources).
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -55,7 +55,7 @@ const UNWRITTEN: u32 = 0x800;
 
 const EXTENTS_AT_ONCE: usize = 64;
 
-/// `struct fiemap` of linux/fiemap.h with room for extents.
+/// `struct fiemap` of linux/fiemap.h with space for extents.
 #[repr(C)]
 struct Fiemap {
     start: u64,
@@ -91,7 +91,7 @@ pub(crate) enum Flush {
     Never,
 }
 
-/// The extents of the first `bytes` of a file, in order.
+/// The extents of the first `bytes` of a file, by offset.
 ///
 /// # Errors
 /// The system's: `EOPNOTSUPP` where the file system does not tell.
@@ -108,7 +108,8 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
             reserved: 0,
             extents: [NO_EXTENT; EXTENTS_AT_ONCE],
         };
-        // SAFETY: the kernel reads the header and writes it and at most `room` extents behind it, all of which lie in `map`.
+        // SAFETY: the kernel reads the header and writes it and at most `room` extents behind it, all of
+        // which are in `map`.
         unsafe { ioctl(&file, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
         let (part, is_last) = parse(&map);
         let Some(last) = part.last() else { break };
@@ -125,7 +126,7 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
 /// this file begin at `offset`. Nothing is written for the answer.
 ///
 /// # Errors
-/// A sentence without a full stop: the file system does not tell, or the file lies in too many pieces.
+/// A sentence without a full stop: the file system does not report it, or the file has too many extents.
 pub(crate) fn device_extents(
     file: impl AsFd,
     offset: u64,

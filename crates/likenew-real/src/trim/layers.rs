@@ -57,7 +57,7 @@ pub(crate) fn stack(device: &BlockDevice) -> Vec<BlockDevice> {
     all
 }
 
-/// Deeper than any stack that somebody builds: /sys could lead in a circle only by a mistake of its own.
+/// Deeper than any real stack: only a bug could make /sys lead in a circle.
 const DEVICES_MAX: usize = 64;
 
 fn add(device: &BlockDevice, all: &mut Vec<BlockDevice>) {
@@ -94,7 +94,11 @@ fn layer(device: &BlockDevice) -> Layer {
         passes,
         discard_max_bytes: most,
         granularity_bytes: number("queue/discard_granularity").filter(|bytes| *bytes > 0),
-        evidence: if evidence.is_empty() { "/sys does not report it".to_owned() } else { evidence.join(", ") },
+        evidence: if evidence.is_empty() {
+            "/sys does not report it".to_owned()
+        } else {
+            evidence.join(", ")
+        },
         remedy: (passes == Some(false)).then(|| remedy(kind, device)).flatten(),
         kind: words(kind, device),
         name,

@@ -1,4 +1,4 @@
-//! One more file of ours in a scratch directory, for as long as a look takes.
+//! One more file in a scratch directory, for the time of a probe.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,7 +21,7 @@ pub(crate) struct OwnFile<'a> {
 }
 
 impl<'a> OwnFile<'a> {
-    /// Makes file `number`, which is nobody else's.
+    /// Makes file `number`, which nothing else uses.
     pub(crate) fn create(scratch: &'a Scratch, number: u32) -> Result<Self, Errno> {
         let fd = scratch.create_fd(number, OFlags::empty())?;
         Ok(Self { scratch, number, fd })

@@ -111,7 +111,7 @@ fn whoever_wants_the_file_gets_it_between_two_chunks() {
             refresh.stop().unwrap();
             drop(refresh);
         } else {
-            // Nothing is written any more, even if nobody has looked.
+            // Nothing is written any more, even without a check in between.
             let error = refresh.step().unwrap_err();
             assert!(matches!(error, RefreshError::Wanted), "{error}");
             says(&error.to_string(), &["another program wants to use it"]);

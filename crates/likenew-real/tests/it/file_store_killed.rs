@@ -73,7 +73,7 @@ fn kills_cost_nothing() {
         assert!(kills > 0 && fs::read(&path).unwrap() == before.content, "after kill {kills}");
     }
     assert!(kills >= 20, "{kills} kills in {runs} runs");
-    // A kill may leave the time of our own write, which nobody can tell from somebody else's any more.
+    // A kill may leave the time of our own write, which cannot be distinguished from another program's.
     let left = fs::metadata(&path).unwrap();
     assert!(left.modified().unwrap() >= times.modified().unwrap());
     // Reading it here, after a change, has left a time of access.

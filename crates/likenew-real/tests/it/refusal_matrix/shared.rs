@@ -1,4 +1,5 @@
-//! Bytes that somebody else reaches by another way than the one that was asked for: loop devices over one file, windows, partitions.
+//! Bytes that another program reaches by another way than the one that was asked for: loop devices over one
+//! file, windows, partitions.
 //!
 //! Every case lays the same image out anew, so that none depends on another.
 
@@ -29,7 +30,7 @@ struct Scene {
     disk: Disk,
 }
 
-/// Whatever makes somebody use it, until this is dropped.
+/// Whatever makes a file or device used, until this is dropped.
 type Held = Vec<Box<dyn std::any::Any>>;
 
 impl Scene {
@@ -94,7 +95,7 @@ fn agreement(image: &Path) -> Agreement {
 }
 
 type Words = &'static [&'static str];
-/// Makes somebody use bytes of the scene's image, and says which device or file is asked for.
+/// Puts bytes of the scene's image to use, and returns which device or file is asked for.
 type Setup = fn(&Scene) -> (PathBuf, Held);
 
 fn lock_holder(target: Loop, others: Held) -> (PathBuf, Held) {
