@@ -89,7 +89,7 @@ impl<F: DurableFile> Journal<F> {
     /// Whether a chunk was ever saved in what may be a journal: block by block, as its beginning may be damaged.
     ///
     /// # Errors
-    /// Its length cannot be told. What cannot be read may have been a chunk.
+    /// Its length cannot be determined. A record that cannot be read may have been a chunk.
     pub(crate) fn has_chunks(file: &mut F) -> Result<bool, RefreshError> {
         let end = file.bytes().map_err(RefreshError::journal("look at"))?;
         let mut block = [0; BLOCK];
@@ -104,7 +104,7 @@ impl<F: DurableFile> Journal<F> {
         &self.plan.identity
     }
 
-    /// What was noted for whoever goes on.
+    /// The note for resuming.
     pub fn note(&self) -> &str {
         &self.plan.note
     }
@@ -142,7 +142,7 @@ impl<F: DurableFile> Journal<F> {
         self.file.sync().map_err(RefreshError::journal("write"))
     }
 
-    /// Makes durable what was read: whoever was killed may have written it and not have come to that.
+    /// Makes durable what was read: a killed process may have written it without a flush.
     pub(crate) fn sync(&mut self) -> Result<(), RefreshError> {
         self.file.sync().map_err(RefreshError::journal("write"))
     }

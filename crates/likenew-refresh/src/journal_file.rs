@@ -1,7 +1,8 @@
-//! The file of a journal, which nobody but its owner can have written.
+//! The file of a journal, which only its owner can have written.
 //!
-//! Whoever goes on after a cut writes what a journal says, so a journal is believed only if it must be our own: a regular file that belongs to
-//! the user who runs this, that nobody else may write to and that has no other name, found in its folder without following a link.
+//! A resumed refresh writes what a journal says, so a journal is trusted only if it must be our own: a
+//! regular file that belongs to the user who runs this, that no other user may write to and that has no other
+//! name, found in its folder without following a link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -126,7 +127,7 @@ impl JournalFile {
             .map_err(RefreshError::journal("write to"))
     }
 
-    /// Where to keep what lies in places that are restored from it.
+    /// Where to keep existing data before its place is restored from the journal.
     pub fn salvage_file(&self) -> SalvageFile {
         SalvageFile::new(self.paths.clone())
     }
@@ -198,7 +199,7 @@ pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, Re
     }
 }
 
-/// Whether nobody but us can have written it.
+/// Whether only this user can have written it.
 fn check_own(stat: &Stat) -> Result<(), String> {
     let (owner, own) = (stat.st_uid, geteuid().as_raw());
     match FileType::from_raw_mode(stat.st_mode) {

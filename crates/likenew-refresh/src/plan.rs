@@ -15,7 +15,7 @@ use crate::witnesses::{fingerprint, witnesses};
 /// them, and short enough that a stop comes within a second.
 pub const CHUNK_BYTES_DEFAULT: u32 = 4 << 20;
 
-/// Longer chunks are refused: three of them are in memory when a refresh goes on.
+/// Longer chunks are refused: three of them are in memory when a refresh is resumed.
 pub const CHUNK_BYTES_MAX: u32 = 64 << 20;
 
 /// A store is written in blocks of this at most.
@@ -41,8 +41,8 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// All of it, while the journal still holds it. A sample would let go of bytes that nobody has looked at, and what was just
-    /// written is read fast.
+    /// All of it, while the journal still holds it. A sample would release journal bytes that were never
+    /// checked, and data just written is read fast.
     All,
     /// Nothing.
     Off,
@@ -71,14 +71,14 @@ pub(crate) struct Plan {
 /// What is to be refreshed: given once, kept in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// What the store is known by, such as the serial number of its drive. A refresh goes on only with the same.
+    /// The identity of the store, such as the serial number of its drive. A refresh resumes only on the same.
     pub identity: String,
-    /// Anything that whoever goes on has to know.
+    /// Anything else needed to resume.
     pub note: String,
     /// What to rewrite: ascending, in whole blocks, none twice. What is not in use is better left out.
     pub ranges: Vec<Range<u64>>,
-    /// Places beyond the usual ones that change whenever somebody uses the store, such as the first MiB of each partition of a whole drive.
-    /// They are not rewritten.
+    /// Further places that change whenever the store is used, such as the first MiB of each partition of a
+    /// whole drive. They are not rewritten.
     pub marks: Vec<Range<u64>>,
     /// How.
     pub settings: Settings,

@@ -1,4 +1,4 @@
-//! Which bytes are to be rewritten: whole blocks, in order, none twice.
+//! Which bytes are to be rewritten: whole blocks, ordered by address, none twice.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub struct Ranges(Vec<Range<u64>>);
 pub(crate) const RANGES_MAX: usize = 1 << 18;
 
 impl Ranges {
-    /// These ranges of a store of `bytes` bytes in blocks of `block`; neighbours become one.
+    /// These ranges of a store of `bytes` bytes in blocks of `block`; adjacent ones are joined.
     ///
     /// # Errors
     /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it ends; or there are too many.

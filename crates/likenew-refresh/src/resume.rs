@@ -13,7 +13,7 @@ use crate::salvage::append;
 use crate::session::StoreFacts;
 use crate::witnesses::{fingerprint, witnesses};
 
-/// A refresh that was cut off, looked at. Nothing has been written yet.
+/// An interrupted refresh that was inspected. Nothing has been written yet.
 #[derive(Debug)]
 pub struct InspectedRefresh<S, F> {
     store: S,
@@ -42,14 +42,15 @@ pub struct Difference {
     pub is_readable: bool,
 }
 
-/// A loss of power tears so many blocks of a chunk without anybody wondering, however short the chunk.
+/// Blocks of a chunk that a loss of power may tear without suspicion, however short the chunk.
 const TORN_BLOCKS: u64 = 8;
 
 impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
     /// Looks at the journal on `file` and at the `store` of which that is known, and writes nothing.
     ///
     /// # Errors
-    /// It is no journal, or another's, or damaged; the refresh was finished; somebody has written to the store since.
+    /// It is no journal, or another's, or damaged; the refresh was finished; or the store was written to
+    /// since.
     pub fn inspect<'a>(
         mut store: S,
         file: F,
@@ -110,20 +111,23 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         self.in_flight.iter().map(|chunk| chunk.record.range.clone())
     }
 
-    /// What differs in them from what was saved: torn by the cut, or written by somebody else where no witness stands.
+    /// Where they differ from what was saved: torn by the cut, or written by another program where there is
+    /// no witness.
     pub fn differences(&self) -> impl Iterator<Item = &Difference> {
         self.in_flight.iter().flat_map(|chunk| &chunk.differences)
     }
 
-    /// Its owner says that nobody has written there since: whatever differs in a chunk in flight was torn by the cut.
+    /// The owner confirms that nothing was written there since: every difference in a chunk in flight was
+    /// torn by the cut.
     #[must_use]
     pub fn with_owner_confirmation(mut self) -> Self {
         self.owner_confirmed = true;
         self
     }
 
-    /// Writes the chunks in flight again from the journal, and goes on. What lies there instead of them and can be read is appended to `salvage`
-    /// first, and made durable ([`scan_saved_pieces`](crate::scan_saved_pieces) finds it there).
+    /// Writes the chunks in flight again from the journal, and resumes. Existing data there that can be read
+    /// is appended to `salvage` first, and made durable ([`scan_saved_pieces`](crate::scan_saved_pieces)
+    /// finds it there).
     ///
     /// # Errors
     /// More differs than a cut explains; or file or store fail, and the refresh can be gone on with later.
@@ -216,7 +220,7 @@ impl State {
 
 /// Whether the records can have been written one after the other.
 fn follows(older: &Record, newest: &Record) -> bool {
-    // A chunk that was saved and then given up, since somebody wanted the store, is one that is not dealt with.
+    // A chunk that was saved and then given up, as another program wanted the store, still has to be done.
     let is_given_up = newest.kind == Kind::Committed && newest.range.start == older.range.start;
     newest.turn == older.turn + 1 && (older.range.end <= newest.range.start || is_given_up)
 }
@@ -238,7 +242,7 @@ fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), Re
     )))
 }
 
-/// Where the store is not what was saved, block by block; neighbours of a kind as one.
+/// Where the store differs from what was saved, block by block; adjacent ones of a kind as one.
 fn differences(
     record: &Record,
     original: &[u8],

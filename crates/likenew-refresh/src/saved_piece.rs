@@ -24,7 +24,7 @@ pub struct SavedPiece {
 /// All pieces that are whole, in the order in which they stand there. It is found block by block, so the file need be no journal any more.
 ///
 /// # Errors
-/// The file's length cannot be told. Places that cannot be read hold nothing.
+/// The file's length cannot be determined. Places that cannot be read hold nothing.
 pub fn scan_saved_pieces(file: &mut impl DurableFile) -> Result<Vec<SavedPiece>, RefreshError> {
     let end = file.bytes().map_err(RefreshError::journal("look at"))?;
     let (mut found, mut at) = (Vec::new(), 0);

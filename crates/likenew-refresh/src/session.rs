@@ -44,7 +44,7 @@ pub enum End {
     Stopped,
     /// Somebody else wants the store, and nothing is in flight.
     Wanted,
-    /// It cannot go on.
+    /// It cannot continue.
     Failed(RefreshError),
 }
 
@@ -79,7 +79,8 @@ impl<S: BlockStore> RefreshSession<S> {
         }
     }
 
-    /// Goes on with one that was cut off. What lies in places that are restored is kept first, in a file of its own.
+    /// Resumes one that was interrupted. Existing data of places that are restored is first saved to a
+    /// separate file.
     ///
     /// # Errors
     /// As [`InspectedRefresh::resume`]; the journal stays.
@@ -89,8 +90,9 @@ impl<S: BlockStore> RefreshSession<S> {
         Ok(Self { refresh, salvage: salvage.into() })
     }
 
-    /// Leads it to its end, or until `stops` says so or somebody wants the store. With `stays`, the journal of one that is not complete stays, and
-    /// the next session goes on from there; otherwise it stays only if it holds what the store may miss.
+    /// Runs it to its end, or until `stops` says so or another program wants the store. With `stays`, the
+    /// journal of an incomplete refresh is kept, and the next session resumes from it; otherwise it is kept
+    /// only if it holds what the store may miss.
     ///
     /// # Errors
     /// The last steps failed: the journal stays.
@@ -136,7 +138,7 @@ impl<S: BlockStore> InspectedRefresh<S, JournalFile> {
     }
 }
 
-/// A refresh that was cut off: its journal is our own, and nothing else was looked at.
+/// An interrupted refresh: its journal is our own, and nothing else was checked.
 #[derive(Debug)]
 pub struct InterruptedRefresh {
     paths: JournalPaths,
@@ -148,7 +150,7 @@ pub struct InterruptedRefresh {
 /// What journal and store together say of a refresh that was cut off.
 #[derive(Debug)]
 pub enum State<S> {
-    /// It can go on.
+    /// It can be resumed.
     Resumable(Box<InspectedRefresh<S, JournalFile>>),
     /// It had come to its end.
     Finished(JournalFile),
@@ -182,7 +184,7 @@ impl InterruptedRefresh {
         &self.identity
     }
 
-    /// What was noted for whoever goes on.
+    /// The note for resuming.
     pub fn note(&self) -> &str {
         &self.note
     }

@@ -1,4 +1,4 @@
-//! Places that are never rewritten, so that a change in them was somebody else's doing.
+//! Places that are never rewritten, so a change in them shows that the store was in use.
 //!
 //! They lie where partition tables, volumes and file systems leave a mark when they are used, at both ends, and evenly all over. They
 //! stay as old as they are; what is used often enough to leave a mark there is rewritten anyway.
