@@ -9,9 +9,10 @@ pub struct Approach {
     pub remaining: f64,
 }
 
-/// What is assumed of two values, which can not tell how fast they approach anything: that each step halves what is left.
+/// Ratio assumed for two values, which cannot show how fast they approach anything. Chosen: each step halves
+/// what is left.
 const RATIO_UNKNOWN: f64 = 0.5;
-/// A ratio above this is no approach that could be told from a drift.
+/// A ratio above this is no approach. Chosen: it could not be distinguished from a drift.
 const RATIO_MAX: f64 = 0.95;
 
 /// The limit by the last three values, for which v∞ − a·rᵏ has one solution (A. C. Aitken, "On Bernoulli's Numerical Solution of Algebraic

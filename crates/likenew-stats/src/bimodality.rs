@@ -51,26 +51,37 @@ pub struct Levels {
 
 /// Fewer values than this are never decided.
 pub const VALUES_MIN: usize = 10;
-/// A group of at most this share of all values is a matter of outliers, not a level.
+/// A group of at most this share of all values counts as outliers, not as a level. Chosen: one value in 33
+/// says little about a level.
 pub const OUTLIERS_SHARE: f64 = 0.03;
-/// Levels closer than this ratio are one level to whoever waits for the drive.
+/// Levels closer than this ratio count as one. Chosen: a user of the drive would not notice the difference.
 pub const RATIO_MIN: f64 = 1.25;
 
+/// Confidence of all intervals here, a share. Chosen: customary.
 const CONFIDENCE: f64 = 0.95;
 /// One or two values that stand apart do not make a level.
 const LEVEL_MIN: usize = 3;
-/// A valley is real when chance digs it with at most this probability, provided the levels are this far apart …
+/// A valley is real when chance makes it with at most this probability, at a separation of [`SEPARATION`] or
+/// more. Chosen so that at most 1% of series of one level are taken for two (counted in
+/// `docs/explanation/method.md`).
 const SIGNIFICANCE: f64 = 0.01;
+/// Separation (Ashman's D) for that; the limit falls to a tenth with each 1 below it. Chosen with it.
 const SEPARATION: f64 = 7.0;
-/// … and possible up to this one, provided they are this far apart; closer levels need better evidence even for a doubt.
+/// A valley is possible up to this probability, provided the levels are [`SEPARATION_DOUBT`] apart. Chosen: a
+/// tenth of all series of one level may stay undecided.
 const DOUBT: f64 = 0.1;
+/// Least separation of two levels, and of a doubt at [`DOUBT`]. Chosen: a uniform distribution has 3.2, and
+/// some scatter above.
 const SEPARATION_DOUBT: f64 = 4.0;
+/// Probability up to which levels that are closer leave a doubt. Chosen: they need better evidence.
 const DOUBT_CLOSE: f64 = 0.001;
-/// A uniform distribution, cut in the middle, has a separation of 3.2: nothing narrower is a valley, however empty.
+/// Least separation of any valley, however empty. Chosen: a uniform distribution, cut in the middle, has 3.2.
 const SEPARATION_UNIFORM: f64 = 3.5;
-/// Differences of 1 % are not resolved, so that exactly equal values have a spread.
+/// Differences below this share are not resolved, so that exactly equal values have a spread. Chosen: smaller
+/// ones do not matter to a user.
 const RESOLUTION: f64 = 0.01;
-/// Values further than this ratio from the median count as just so far, so that zero has a logarithm.
+/// Values further than this ratio from the median are clipped to it, so that zero has a logarithm. Chosen:
+/// far beyond any real speed.
 const RATIO_MAX: f64 = 1_000.0;
 
 /// Whether speeds, in the order they were measured and in any unit, are of one level or of two.
@@ -122,10 +133,11 @@ struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// The parting that is likeliest if both groups are normal and of one variance: the classification likelihood of
-    /// Symons, "Clustering criteria and multivariate normal mixtures", Biometrics 37 (1981) 35–43. On equal groups
-    /// it is Otsu's threshold. Neither group is so small that it would be outliers, and to the likelihood outliers are
-    /// no further out than their neighbours, or one file that hung would draw the parting to itself.
+    /// The best split if both groups are normal with one variance: the classification likelihood of Symons,
+    /// "Clustering criteria and multivariate normal mixtures", Biometrics 37 (1981) 35–43. On equal groups it
+    /// is Otsu's threshold. Neither group is so small that it would be outliers, and the likelihood takes
+    /// outliers to be no further out than the values beside them; otherwise one file that hung would attract
+    /// the split.
     fn best(logs: &'a [f64]) -> Self {
         let count = logs.len();
         let outliers = (OUTLIERS_SHARE * count as f64) as usize;

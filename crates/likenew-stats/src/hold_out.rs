@@ -48,7 +48,7 @@ impl HoldOut {
     }
 }
 
-/// Errors that differ by less than this share are the same to whoever reads a prediction.
+/// Errors that differ by less than this share count as equal. Chosen: no reader of a prediction would care.
 const DIFFERENCE_LEAST: f64 = 0.01;
 
 /// The index of the explanation to believe. They come in order of their complexity, simplest first, `None` where one could not be tried; the choice is the

@@ -29,16 +29,16 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether a value lies within, ends included.
+    /// Whether it contains a value, ends included.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
 
-/// The confidence interval of the mean of a few independent passes: mean ± t·s/√n with n − 1 degrees of freedom
-/// (Student, "The probable error of a mean", Biometrika 6 (1908) 1–25). Exact for normal values; of few strongly
-/// skewed ones, such as latencies, no interval of the mean holds what it promises, and the median with
-/// [`bootstrap_interval`] is the number to trust. `None` below two values.
+/// The confidence interval of the mean of a few independent passes: mean ± t·s/√n with n − 1 degrees of
+/// freedom (Student, "The probable error of a mean", Biometrika 6 (1908) 1–25). Exact for normal values. For
+/// few strongly skewed ones, such as latencies, no interval of the mean reaches its confidence, and the
+/// median with [`bootstrap_interval`] is the number to trust. `None` below two values.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a number.

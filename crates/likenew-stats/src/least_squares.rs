@@ -13,13 +13,13 @@ pub struct LeastSquares<const SHAPES: usize> {
     pub squares: f64,
 }
 
-/// Shapes whose directions differ by less than this are one shape, within rounding.
+/// Shapes whose directions differ by less than this count as one. Chosen: rounding errors are smaller.
 const SMALL: f64 = 1e-10;
 
 /// The coefficients that leave the least of Σ *wᵢ*·(*yᵢ* − Σ *cₖ·xᵢₖ*)², over those shapes that are `used`: the normal equations, with
 /// shapes scaled to one length so that their units do not matter, by Cholesky's factors.
 ///
-/// `None` where the shapes used can not be told apart at these values, or none is used.
+/// `None` where the shapes used cannot be distinguished at these values, or none is used.
 ///
 /// # Panics
 /// When there are not as many rows of shapes, values and weights.

@@ -5,7 +5,7 @@
 //! the same numbers give the same estimate. `docs/explanation/method.md` has the formulas, their sources, and how often each
 //! method is wrong on series of known truth.
 //!
-//! This room never sees a drive, a clock or a file, and imports none of ours.
+//! This crate never sees a drive, a clock or a file, and imports no other of the workspace.
 
 pub mod approach;
 pub mod bimodality;

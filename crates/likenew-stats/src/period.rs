@@ -14,7 +14,7 @@ use crate::summary::{mean, median};
 pub struct Period {
     /// From one pulse to the next, in values of the series.
     pub length: f64,
-    /// The length lies in here as far as the peaks of the autocorrelation are wide.
+    /// The interval of the length, by the width of the peaks of the autocorrelation.
     pub interval: Interval,
     /// Autocorrelation at this distance, 1 for a series that repeats itself exactly.
     pub strength: f64,
@@ -29,45 +29,54 @@ const VALUES_MIN: usize = 48;
 const VALUES_MAX: usize = 2048;
 /// A period has at least so many sums.
 const LAG_MIN: usize = 6;
-/// An autocorrelation below this is no rhythm.
+/// An autocorrelation below this is no rhythm. Chosen: with it no series of noise and no wave alone was taken
+/// for pulses, of 40 each (`docs/explanation/method.md`).
 const STRENGTH_MIN: f64 = 0.6;
-/// The wave's may be lower, because noise is not summed up in it.
+/// The same for the wave. Chosen: lower, because its noise is not summed up.
 const WAVE_STRENGTH_MIN: f64 = 0.3;
-/// Between two pulses the autocorrelation falls to this.
+/// Between two pulses the autocorrelation falls below this. Chosen: without a fall, a slow change of the
+/// series would look like a peak.
 const TROUGH_MAX: f64 = 0.18;
 /// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
 const AS_GOOD: f64 = 0.9;
-/// A series that repeats itself to this, and at no shorter distance, needs no wave to be looked for.
+/// A series with this autocorrelation, at no shorter distance, is periodic without a search for a wave.
+/// Chosen: nearly an exact repetition.
 const PLAIN: f64 = 0.9;
-/// Where what comes sooner than it can is known, what comes later is no wave, and may have one beneath it.
+/// Limit of the pulses' share of the sum where the least period is known. Chosen: a longer period is then no
+/// wave, though it may have one within.
 const SHARE_MAX_PLAIN: f64 = 0.5;
-/// Where pulses are more of the sum than this, they are a wave, or what it beats at.
+/// Limit of the pulses' share of the sum; with more they are a wave, or what it beats at. Between the two
+/// kinds on 68 simulated drives (`docs/explanation/method.md`): 0.059 at most for pulses, 0.066 at least for
+/// waves.
 const SHARE_MAX: f64 = 0.065;
-/// Pulses below this share are rounding.
+/// Pulses below this share of the sum do not count. Chosen: they are rounding.
 const SHARE_MIN: f64 = 5e-4;
-/// Lengths that differ by less are the same.
+/// Lengths that differ by less than this share are the same. Chosen: far less than lies between the multiples
+/// that are compared.
 const SAME: f64 = 0.02;
-/// Longer multiples are not told from other lengths.
+/// Multiples beyond this one are not compared. Chosen: coarse sums cannot distinguish them from other
+/// lengths.
 const MULTIPLES_MAX: f64 = 8.0;
-/// Values that are summed up, about.
+/// Values in a sum, about. Chosen: from sums that hold many waves down to the single values.
 const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
-/// Less than so many values from one pulse to the next is a wave.
+/// Least number of values between two pulses; fewer are a wave. Chosen: pulses are rare.
 const LENGTH_MIN: f64 = 24.0;
 /// Pulses are rare: so many waves lie between two of them, at least (an erase block has 64 units and more).
 const WAVES_PER_PULSE_MIN: f64 = 40.0;
 /// Values that a wave is looked for in.
 const WAVE_VALUES: usize = 8192;
-/// Of the parts of the first peak so many are tried, on so many values, and the best of them are looked at closely.
+/// How many parts of the first peak are tried, on how many values; the best of them are refined.
 const PARTS_MAX: u32 = 48;
 const SCREEN_POINTS: usize = 512;
 const SHARPEN_PASSES: usize = 3;
 /// A wave has at least this share of the sum in its spectral line.
 const LINE_MIN: f64 = 0.25;
 
-/// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen at least three
-/// times, none but the wave that makes up its sum, or several that contradict one another. It is looked for on coarse sums,
-/// whose values hold many waves, and on finer ones, and is not shorter than `least` values: who knows that pulses can not come sooner
-/// keeps other rhythms out. Waves shorter than 6 values are untested.
+/// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen
+/// at least three times, none but the wave that makes up its sum, or several that contradict one another. It
+/// is searched for on coarse sums, whose values hold many waves, and on finer ones, and is not shorter than
+/// `least` values: a caller that knows the least distance of pulses keeps other rhythms out. Waves shorter
+/// than 6 values are untested.
 ///
 /// # Panics
 /// When a value is not a finite number.

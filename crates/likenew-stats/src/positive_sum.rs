@@ -20,6 +20,8 @@ pub struct PositiveSum<const PARTS: usize> {
 
 /// Rounds of reweighting; they settle to rounding after five or so.
 const ROUNDS_MAX: usize = 40;
+/// Relative change at which a fit counts as settled. Chosen: above rounding, far below any error of a
+/// measurement.
 const CONVERGENCE: f64 = 1e-9;
 
 /// Fits `values[i] ≈ Σ coefficient[k]·parts[i][k]` with coefficients of at least 0, where value *i* scatters by a share
@@ -28,7 +30,7 @@ const CONVERGENCE: f64 = 1e-9;
 /// errors count, so that a time of a microsecond weighs as much as one of a second. The parts with a coefficient above 0 are found by trying all
 /// of their combinations, which is exact for few parts.
 ///
-/// `None` of fewer values than parts used, or when no combination can be told apart at these values.
+/// `None` of fewer values than parts used, or when no combination can be distinguished at these values.
 ///
 /// # Panics
 /// When there are not as many rows of parts, values and deviations, or a value or deviation is not above 0.

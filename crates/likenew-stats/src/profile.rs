@@ -13,7 +13,8 @@ pub struct Profile<const PARTS: usize> {
     pub shape: f64,
     /// How much of each part there is with it.
     pub sum: PositiveSum<PARTS>,
-    /// The candidates that are not told apart from it at the confidence that was asked for, itself included, in ascending order.
+    /// The candidates that cannot be distinguished from it at the confidence asked for, itself included, in
+    /// ascending order.
     pub possible: Vec<(f64, PositiveSum<PARTS>)>,
 }
 

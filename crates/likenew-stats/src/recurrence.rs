@@ -14,7 +14,7 @@ use crate::summary::{mean, median};
 pub struct Recurrence {
     /// From one time to the next, in values of the series.
     pub length: f64,
-    /// The length lies in here as far as widths agree and peaks are narrow.
+    /// The interval of the length, by the agreement of widths and the narrowness of peaks.
     pub interval: Interval,
     /// Mean autocorrelation at this distance and its multiples, 1 for a series that repeats itself exactly.
     pub strength: f64,
@@ -28,34 +28,46 @@ pub struct Recurrence {
 const VALUES: usize = 2048;
 /// Standard deviations of the windows, in values: half an octave apart.
 const WIDTHS: [f64; 10] = [4.0, 5.66, 8.0, 11.3, 16.0, 22.6, 32.0, 45.3, 64.0, 90.5];
-/// Smoothed values are taken so many to a standard deviation, which loses nothing of them; and windows end at so many.
+/// Smoothed values per standard deviation of a window. Chosen: more would add nothing.
 const STEPS: f64 = 3.0;
+/// Standard deviations from the middle of a window to its ends. Chosen: beyond that the weights are
+/// negligible.
 const ENDS: f64 = 3.0;
 /// Fewer smoothed values of a stretch say nothing.
 const SMOOTHED_MIN: usize = 24;
-/// A stretch shows distances up to this share of it.
+/// Longest distance that a stretch can show, as a share of it. Chosen: beyond that too few values overlap.
 const LAG_SHARE: f64 = 0.75;
-/// No distance is shorter than this.
+/// Shortest distance, in values. Chosen, as for a single series (`period`).
 const LENGTH_MIN: f64 = 24.0;
-/// Before the first time that it comes again, autocorrelation falls to this.
+/// Before the first peak that counts, the autocorrelation falls below this. Chosen: without a fall, a slow
+/// change of the series would look like a peak.
 const TROUGH_MAX: f64 = 0.18;
-/// Peaks below this are none; and of their multiples, those that have fallen to this share of the first do not refine it.
+/// Peaks of the autocorrelation below this do not count. Chosen: well below the mean that a peak must reach
+/// with its multiples.
 const PEAK_MIN: f64 = 0.3;
+/// A multiple refines the length only if its peak has this share of the first one. Chosen: the place of a
+/// lower peak is too uncertain.
 const REFINES: f64 = 0.5;
+/// Multiples that count, at most. Chosen: more add little precision.
 const MULTIPLES_MAX: usize = 12;
-/// On average a peak and its multiples are so high at least.
+/// Least mean autocorrelation of a peak and its multiples. Chosen: half of an exact repetition.
 const STRENGTH_MIN: f64 = 0.5;
 /// Of those that are this share of the highest, the shortest counts: others are multiples.
 const AS_GOOD: f64 = 0.9;
-/// Lengths that differ by less are the same, and so many widths have to say the same; one less where only that many are so many times
-/// shorter than the length.
+/// Lengths that differ by less than this share are the same. Chosen: the windows blur the peaks.
 const SAME: f64 = 0.03;
+/// How many widths must agree. Chosen: by chance few do.
 const WIDTHS_MIN: usize = 4;
+/// How many must agree where only so many are narrow enough for the length. Chosen: short lengths fit few
+/// widths.
 const WIDTHS_LEAST: usize = 3;
+/// A width is narrow enough for a length of so many times itself. Chosen: a wider window blurs the
+/// repetition.
 const FITS: f64 = 6.0;
-/// A length is not known better than to this share.
+/// Least error of a length, as a share of it. Chosen: the widths share the same values, so their agreement
+/// proves no more.
 const LENGTH_ERROR_MIN: f64 = 0.0002;
-/// Places in a period that are told apart, at most.
+/// Places within a period that are distinguished, at most.
 const PHASES: Range<usize> = 8..64;
 
 /// After how many values stretches of a series come again; `None` where most widths do not say the same. What is above the usual in a
@@ -161,7 +173,7 @@ fn is_peak(correlation: &[f64], lag: usize) -> bool {
     correlation[lag] >= correlation[lag - 1] && correlation[lag] > correlation[lag + 1]
 }
 
-/// Where the parabola through a place and its neighbours is highest.
+/// Where the parabola through a point and those beside it is highest.
 fn refine(correlation: &[f64], place: usize) -> f64 {
     let [before, at, after] = [correlation[place - 1], correlation[place], correlation[place + 1]];
     let bend = before - 2.0 * at + after;

@@ -7,10 +7,11 @@ const DIFFERENCE: f64 = 0.953_872_552_408_939_8;
 /// What was assumed counts as so many differences.
 const ASSUMED: usize = 2;
 
-/// The repeatability standard deviation (ISO 5725-1) of numbers in the order in which they were measured, from the differences of
-/// neighbours, so that what changes slowly is not taken for scatter (von Neumann et al., "The mean square successive difference",
-/// Annals of Mathematical Statistics 12 (1941) 153–162). Their median takes the place of the mean square, so that a repair or a failure
-/// between two of them does not count. `assumed` is what it would be without any number, and counts as two differences: one single
+/// The repeatability standard deviation (ISO 5725-1) of numbers in the order in which they were measured,
+/// from the differences of successive ones, so that what changes slowly is not taken for scatter (von Neumann
+/// et al., "The mean square successive difference", Annals of Mathematical Statistics 12 (1941) 153–162).
+/// Their median takes the place of the mean square, so that a repair or a failure between two of them does
+/// not count. `assumed` is the result without any number, and counts as two differences: one single
 /// difference moves nothing.
 ///
 /// # Panics

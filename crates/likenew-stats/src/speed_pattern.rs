@@ -34,7 +34,8 @@ pub const SPREAD_FLAT_MAX: f64 = 1.25;
 /// A line or a step has to take away at least this share of the absolute deviations from the median. The best step
 /// takes half of those of a straight line, so that nothing less tells the two apart.
 const EXPLAINED_MIN: f64 = 0.5;
-/// A line is believed only when an order by chance has a smaller probability than this of being so steady.
+/// A line counts only when values in random order would be as steady with less than this probability. Chosen:
+/// one series in a thousand.
 const TREND_SIGNIFICANCE: f64 = 0.001;
 /// A level has at least so many values.
 const LEVEL_MIN: usize = 3;

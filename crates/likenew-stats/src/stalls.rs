@@ -1,4 +1,4 @@
-//! Stalls: times in which a drive answered nobody, made of the slow I/Os that overlap.
+//! Stalls: times in which a drive answered no I/O, found from slow I/Os that overlap.
 
 use crate::interval::{Interval, rate_interval};
 
@@ -93,7 +93,7 @@ pub struct Total {
     /// How many are to be expected of the same work done again, if stalls come independently of one another:
     /// [`rate_interval`]. Stalls that come in bursts vary more.
     pub count_interval: Interval,
-    /// For how long the drive answered nobody, in nanoseconds.
+    /// How long the drive answered no I/O, in nanoseconds.
     pub duration_ns: u64,
     /// For how long the longest stall lasted, in nanoseconds; zero when there was none.
     pub duration_ns_max: u64,

@@ -26,8 +26,10 @@ pub struct Band<const SHAPES: usize> {
 /// Of fewer values than this no band is fitted.
 pub const VALUES_MIN: usize = 30;
 
+/// Confidence of the intervals, a share. Chosen: customary.
 const CONFIDENCE: f64 = 0.95;
-/// Of the band's width, from its middle: what lies farther is of another making.
+/// Distance from the middle, as a share of the band's width, beyond which a value is left out. Chosen: half
+/// the width is the band itself; the rest allows for errors.
 const REACH: f64 = 0.75;
 const ROUNDS_MAX: usize = 20;
 
@@ -35,7 +37,7 @@ const ROUNDS_MAX: usize = 20;
 /// width; the lower edge is half of that below the middle. Values far from the band are left out, and the fit
 /// repeated, until none leaves or returns.
 ///
-/// `None` below [`VALUES_MIN`] values, or when the shapes can not be told apart where the values are.
+/// `None` below [`VALUES_MIN`] values, or when the shapes cannot be distinguished at these values.
 ///
 /// # Panics
 /// When there are not as many rows of shapes as values.
@@ -52,7 +54,7 @@ pub fn uniform_band<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64
         let residual = |index: usize| values[index] - band.middle(&shapes[index]);
         let residuals: Vec<f64> = of.iter().map(|index| residual(*index)).collect();
         let centre = median(&residuals)?;
-        // Half of a uniform band lies within a quarter of its width from the middle.
+        // Half of a uniform band is within a quarter of its width from the middle.
         let width = 4.0 * median_absolute_deviation(&residuals)?;
         let near: Vec<bool> =
             (0..values.len()).map(|index| (residual(index) - centre).abs() <= REACH * width).collect();

@@ -30,7 +30,7 @@ fn around_one(count: usize, variation: f64, dependence: f64, random: &mut Xoshir
     (0..count).map(|_| noise.around_one(variation, dependence, random)).collect()
 }
 
-/// Dependences of neighbouring windows.
+/// Correlations of neighboring windows.
 const DEPENDENCES: [f64; 4] = [0.0, 0.3, 0.5, 0.8];
 
 pub(crate) fn windows_head() -> String {

@@ -124,7 +124,7 @@ pub(crate) fn false_knees_row(name: &str, counts: &[u64]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SteppedSeries {
     pub(crate) knees: usize,
-    /// Ratio of neighbouring levels.
+    /// Ratio of neighboring levels.
     pub(crate) ratio: f64,
     pub(crate) variation: f64,
 }
@@ -166,7 +166,7 @@ pub(crate) struct KneeCounts {
     pub(crate) misplaced: u64,
     pub(crate) too_few: u64,
     pub(crate) too_many: u64,
-    /// Knees of the first two kinds, and those whose place lies within the interval that is given.
+    /// Knees of the first two kinds, and those whose place is within the reported interval.
     pub(crate) knees: u64,
     pub(crate) placed: u64,
 }

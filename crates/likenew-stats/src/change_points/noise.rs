@@ -2,11 +2,13 @@
 
 use crate::summary::median;
 
-/// Values further than this ratio from the median count as just so far, so that zero has a logarithm.
+/// Values further than this ratio from the median are clipped to it, so that zero has a logarithm. Chosen:
+/// far beyond any real speed.
 const RATIO_MAX: f64 = 1_000.0;
-/// Differences of 0.5 % are not resolved, so that exactly equal values have a noise.
+/// Differences below this share are not resolved, so that exactly equal values have a noise. Chosen: half the
+/// smallest change that counts.
 const RESOLUTION: f64 = 0.005;
-/// A median of so many neighbours, of which one or two may stand alone.
+/// Values of a running median, of which one or two may be outliers.
 const NEIGHBOURS: usize = 5;
 /// Further away than so many standard deviations is not noise.
 const DEVIATIONS_MAX: f64 = 3.0;
@@ -16,21 +18,23 @@ const NORMAL_MEDIAN: f64 = 0.674_49;
 const TRUNCATED_NORMAL_VARIANCE: f64 = 0.973_3;
 /// So many differences, for each value of the lag, may be changes of level …
 const CHANGES: f64 = 3.0;
-/// … besides this share of all; when more are large, the series is like that.
+/// … besides this share of all. Chosen: when more are large, they are the noise of the series.
 const LARGE_SHARE: f64 = 0.1;
-/// How much neighbours depend on one another is not known from few values; then it counts as this …
+/// Correlation of neighbors that is assumed, as few values do not show it (chosen: windows of one run are
+/// seldom independent) …
 const CORRELATION_EXPECTED: f64 = 0.3;
-/// … which weighs as much as what so many values say.
+/// … and the number of values whose evidence it weighs as much as. Chosen: fewer values estimate a
+/// correlation badly.
 const CORRELATION_WEIGHT: f64 = 30.0;
-/// More dependence than this is a wave or a slope.
+/// Limit of the correlation. Chosen: more would be a wave or a slope.
 const CORRELATION_MAX: f64 = 0.7;
 /// What a change of level has to take away from the squares, in long-run variances: so much, and twice the logarithm of
 /// the number of values. Chosen so that few of the plain series of `docs/explanation/method.md` have a knee.
 const PENALTY: f64 = 8.0;
 
-/// The logarithms, with values that stand alone moved in to the median of their five nearest neighbours ± three standard
-/// deviations (Hampel's identifier: Davies and Gather, "The identification of multiple outliers", JASA 88 (1993)
-/// 782–792). All zero when the typical value is zero.
+/// The logarithms, with outliers moved in to the median of their five nearest neighbors ± three standard
+/// deviations (Hampel's identifier: Davies and Gather, "The identification of multiple outliers", JASA 88
+/// (1993) 782–792). All zero when the typical value is zero.
 pub(super) fn without_hiccups(values: &[f64]) -> Vec<f64> {
     let centre = median(values).unwrap_or(0.0);
     if centre == 0.0 {

@@ -9,7 +9,8 @@ use crate::summary::mean;
 
 /// Of fewer windows than this their dependence cannot be seen.
 pub const WINDOWS_MIN: usize = 10;
-/// So many waves are looked at: this times the number of windows to the power of two thirds, as recommended.
+/// The number of cosine waves is this times the number of windows to the power of two thirds, as Lazarus et
+/// al. recommend.
 const WAVES: f64 = 0.4;
 
 /// The interval of the mean of consecutive windows of one run, as long as they neither rise nor fall: mean ± t·√(Ω/n)
