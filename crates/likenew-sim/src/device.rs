@@ -51,7 +51,7 @@ pub(crate) trait Device: Send {
     /// What its mechanism holds, once it is [at rest](Self::settle): enough to make the same drive again.
     fn save(&self, now: Nanos) -> Vec<u8>;
 
-    /// Its books: work since it was opened, and free blocks as of now.
+    /// Its counters: work since it was opened, and free blocks as of now.
     fn flash_counters(&self) -> FlashCounters;
 }
 
@@ -137,7 +137,7 @@ pub(crate) const MEDIUM_ERROR: Outcome = Outcome::Error(5);
 /// What stands in a slot that was never used.
 pub(crate) const NO_IO: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
 
-/// The books of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
+/// The flash counters of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
 pub(crate) fn flash_counters(
     host_bytes_written: u64,
     flash_bytes_programmed: u64,

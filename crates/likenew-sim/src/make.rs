@@ -110,16 +110,18 @@ pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
     Some(faults)
 }
 
-/// The neighbour of `?busy=`: what a desktop in use does (assumed).
+/// Bytes of an I/O by the other program of `?busy=`. Assumed: what a desktop in use does.
 const BUSY_IO_BYTES: u32 = 16_384;
+/// Share of writes in its I/Os, in percent. Assumed, for the same desktop.
 const BUSY_WRITE_PERCENT: u32 = 40;
 /// The outliers of `?outliers=`: a few retries of the link or the medium (assumed).
 const OUTLIER: Nanos = Nanos::from_millis(50);
-/// The throttling of `?throttle=` (assumed).
+/// How often the drive of `?throttle=` slows down. Assumed.
 const THROTTLE_EVERY: Nanos = Nanos::from_secs(4);
+/// For how long it does each time. Assumed.
 const THROTTLE: Nanos = Nanos::from_secs(1);
 
-/// A mechanism that is shared with a neighbour, if it is one of the faults.
+/// A mechanism that also serves another program, if that is one of the faults.
 fn with_neighbour(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
     let Some(neighbour) = faults.neighbour else { return mechanism };
     let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
@@ -163,7 +165,7 @@ fn with_stamps(mechanism: Box<dyn Device>, keeps_data: bool, trims: bool) -> Box
     Box::new(StampKeeper::new(mechanism, trims))
 }
 
-/// The mechanism and what lies right around it.
+/// The mechanism and the layers right around it.
 fn mechanism_with_situations(
     spec: &Spec,
     model: &Model,

@@ -194,7 +194,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Refuses what nobody has taken.
+    /// Refuses keys that were not used.
     pub(crate) fn finish(self) -> Result<Vec<SourceEntry>, SimError> {
         match self.entries.keys().next() {
             None => Ok(self.sources),

@@ -33,7 +33,7 @@ pub struct SimDrive {
     trim_path: TrimPath,
     /// What a machine would show of it, if it shows anything.
     static_facts: Option<StaticFacts>,
-    /// What no file of its owner lies on.
+    /// The range without files of its owner.
     free: Range<u64>,
     now: Nanos,
     /// How it was named when it was made, and its file.
@@ -105,7 +105,7 @@ impl SimDrive {
         self
     }
 
-    /// What no file of its owner lies on, as a file system would know it.
+    /// The range without files of its owner, as a file system would know it.
     pub(crate) fn free(&self) -> Range<u64> {
         self.free.clone()
     }
@@ -139,8 +139,9 @@ impl SimDrive {
         self
     }
 
-    /// Saves the drive as it is, after everything that was written to it has reached its medium: `sim:FILE.snapshot` is the
-    /// same drive again, with a clock and books that start anew. Caches and temperature are not saved.
+    /// Saves the drive as it is, after everything that was written to it has reached its medium:
+    /// `sim:FILE.snapshot` is the same drive again, with a new clock and new counters. Caches and temperature
+    /// are not saved.
     ///
     /// # Errors
     /// It could not be written to `out`.

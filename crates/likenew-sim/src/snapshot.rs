@@ -89,7 +89,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     }
     let (header, state) =
         rest.split_at_checked(length as usize).ok_or("it ends in its header: save it again")?;
-    // The version comes first, so that it can be told whatever follows it.
+    // The version comes first, so that it can be reported whatever follows it.
     let (version, _) = postcard::take_from_bytes::<String>(header).map_err(|_| none())?;
     if version != VERSION {
         return Err(format!("it was saved by version {version}, which {VERSION} cannot read: save it again"));

@@ -29,7 +29,7 @@ pub struct Spec {
     pub state: State,
     /// The share of its addresses that hold data, `0 ..= 1`; if not said, none of a new drive and all of a used one.
     pub fill: Option<f64>,
-    /// The share of its addresses, the last of those that hold data, whose files were deleted without the drive being told.
+    /// The share of its addresses, the last of those that hold data, whose files were deleted without TRIM.
     pub deleted: f64,
     /// Whether TRIM works, if not as the drive itself has it.
     pub trim: Option<bool>,
@@ -41,7 +41,7 @@ pub struct Spec {
     pub cache: Option<bool>,
     /// Bytes of the host's memory for what is buffered, if not as usual.
     pub memory: Option<u64>,
-    /// I/Os a second of a neighbour, if not as the drive's own faults have it.
+    /// IOPS of another program, if not as the drive's own faults have it.
     pub busy: Option<u32>,
     /// One of so many I/Os takes long, if not as the drive's own faults have it.
     pub outliers: Option<u64>,
@@ -56,7 +56,7 @@ pub struct Spec {
 /// How a simulated drive is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecName {
-    /// A drive of the catalogue.
+    /// A drive of the catalog.
     Catalog(String),
     /// The drive that is drawn from this seed.
     Generated(u64),
@@ -78,8 +78,8 @@ impl Spec {
     /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
     ///
     /// # Errors
-    /// It does not start with `sim:`, the catalogue has no such name, or a setting is unknown, repeated or out of range;
-    /// the error says what would be right.
+    /// It does not start with `sim:`, the catalog has no such name, or a setting is unknown, repeated or out
+    /// of range; the error says what would be right.
     pub fn parse(text: &str) -> Result<Self, SimError> {
         let bad = |reason: String| SimError::Spec { text: text.to_owned(), reason };
         let rest = text
@@ -148,8 +148,9 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The same drive on its first day, holding the same data as this one (also what it was not told is gone, as what was never written is read
-    /// without any flash) and nothing else that was set; none of a drive that was saved.
+    /// The same drive on its first day with the same data, deleted data that was never trimmed included
+    /// (flash that was never written would read too fast), and without any other setting; none of a saved
+    /// drive.
     pub fn as_new(&self) -> Option<Self> {
         let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
         let is_saved = matches!(self.drive, SpecName::Snapshot(_));
@@ -219,7 +220,7 @@ impl Spec {
         Ok(key)
     }
 
-    /// What the drive's file says. `read_file` reads a file that is not in the catalogue.
+    /// The model in the drive's file. `read_file` reads a file that is not in the catalog.
     ///
     /// # Errors
     /// The file cannot be read, or is not as it has to be.
@@ -249,7 +250,7 @@ impl Spec {
         let bytes = read(path, read_file)?;
         let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
         let model = Model::parse(&path.display().to_string(), &header.text)?;
-        // Its past is told in the words of the spec that it was made by.
+        // Its past is described by the spec that it was made by.
         let made = Self { text: self.text.clone(), ..Self::parse(&header.spec)? };
         Ok(explain::explain(&made, &model))
     }
@@ -276,7 +277,7 @@ impl Spec {
                 let bytes = read(path, read_file)?;
                 let (header, state) = snapshot::read_header(&bytes).map_err(read_error(path))?;
                 let model = Model::parse(&path.display().to_string(), &header.text)?;
-                // Its past is told in the words of the spec that it was made by.
+                // Its past is described by the spec that it was made by.
                 let made = Self::parse(&header.spec)?;
                 // Where faults change bytes, the mechanism keeps them, too.
                 let keeps_data = made.data || make::faults(&made, &model).is_some();
@@ -323,7 +324,7 @@ impl Spec {
         })
     }
 
-    /// Whether the user has typed this setting: a drawn drive has settings of its own.
+    /// Whether the user has typed this setting: a generated drive has settings of its own.
     fn types(&self, key: &str) -> bool {
         let query = self.text.split_once('?').map_or("", |(_, query)| query);
         query.split('&').any(|setting| setting.split('=').next() == Some(key))
@@ -417,7 +418,8 @@ fn unknown_setting(key: &str, value: &str) -> String {
     }
 }
 
-/// Jaro-Winkler similarity from which on a word is worth suggesting.
+/// Jaro-Winkler similarity from which on a word is suggested. Chosen: typing errors are above, other words
+/// below.
 const SIMILAR: f64 = 0.7;
 
 fn unknown<'a>(what: &str, typed: &str, known: impl Iterator<Item = &'a str>) -> String {

@@ -55,8 +55,8 @@ impl Arm {
         &self.platters
     }
 
-    /// How long it takes from now until a sector is under its head. A change of track within a transfer that goes on does
-    /// not count: whoever goes on later pays for it as well.
+    /// How long it takes from now until a sector is under its head. A track change within a sequential
+    /// transfer does not count: a request that continues it later would pay for it as well.
     pub(super) fn positioning(&self, sector: u64, access: Access, now: Nanos) -> Nanos {
         let place = self.platters.place(sector);
         let gap = if sector == self.next_sector { place.start - self.media_time } else { 0 };
@@ -83,7 +83,7 @@ impl Arm {
         (from, from + Nanos(self.media_time - first.start))
     }
 
-    /// The head goes on to before this sector, without a seek.
+    /// Moves the head to just before this sector, without a seek.
     pub(super) fn move_to(&mut self, end: u64) {
         let last = self.platters.place(end - 1);
         (self.cylinder, self.head) = (last.cylinder, last.head);

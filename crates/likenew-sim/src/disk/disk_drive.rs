@@ -1,9 +1,9 @@
 //! A hard disk: link, firmware, caches, arm and platters, put together.
 //!
-//! A command waits for a slot of the link, then for the firmware. Reads that no memory holds, and writes that are not
-//! cached, wait for the arm. It goes where it can start soonest, turning of the platters included, less a credit for
-//! having waited. Cached writes go to the platters while nobody waits for the arm, and compete with those who do when
-//! there is no room for more or a flush waits.
+//! A command waits for a slot of the link, then for the firmware. Reads that no memory holds, and writes that
+//! are not cached, wait for the arm. It goes where it can start soonest, rotation included, less a credit for
+//! having waited. Cached writes go to the platters while no command waits for the arm, and compete with
+//! waiting ones when the cache is full or a flush waits.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -61,7 +61,7 @@ pub(crate) struct DiskDrive {
     quiet_since: Nanos,
     /// Waiting for the arm.
     pending: Vec<u32>,
-    /// Writes that wait for room in the cache.
+    /// Writes that wait for space in the cache.
     blocked: VecDeque<u32>,
     /// Flushes that wait for the cache to be destaged up to a mark.
     flushes: VecDeque<(u32, u64)>,
@@ -196,7 +196,7 @@ impl DiskDrive {
         self.dispatch(now);
     }
 
-    /// Lets writes send their data, in order, as far as there is room for it.
+    /// Lets writes send their data, in order of arrival, as far as it fits.
     fn admit(&mut self, now: Nanos) {
         let sector = u64::from(self.parameters.platters.sector_bytes);
         while let Some(&slot) = self.blocked.front() {

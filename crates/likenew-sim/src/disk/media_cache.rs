@@ -1,7 +1,8 @@
 //! The persistent cache of a shingled disk: a log on tracks that do not overlap, and the map of what is newest in it.
 //!
-//! Writes are appended wherever they belong, one record for each part of a band. The log is a ring: its room comes back in
-//! order, when nothing of its oldest record is newest any more. It knows no time.
+//! Writes are appended wherever they belong, one record for each part of a band. The log is a ring: space is
+//! freed from its oldest record on, once none of that record's data is the newest copy any more. It knows no
+//! time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Piece {
     sectors: u64,
-    /// Where it lies, counted from the first append on.
+    /// Its position, counted from the first append on.
     position: u64,
     record: u64,
 }
@@ -55,8 +56,8 @@ impl MediaCache {
         }
     }
 
-    /// Where on the platters an append of so many extents and sectors would go, if there is room for it. It does
-    /// not reach beyond the end of the ring: rather, what is left there stays empty.
+    /// Where on the platters an append of so many extents and sectors would go, if it fits. It never wraps
+    /// around the end of the ring: the rest there stays empty.
     pub(super) fn room(&self, extents: usize, sectors: u64) -> Option<Range<u64>> {
         let start = self.start_of(sectors);
         let tail = self.records.front().map_or(start, |record| record.position);
@@ -71,12 +72,12 @@ impl MediaCache {
         if in_ring + sectors > self.log_sectors { self.head + self.log_sectors - in_ring } else { self.head }
     }
 
-    /// Begins an append for which there is room; the first `header` sectors of it hold its record.
+    /// Begins an append that fits; the first `header` sectors of it hold its record.
     pub(super) fn begin_append(&mut self, sectors: u64, header: u64) {
         self.head = self.start_of(sectors) + header;
     }
 
-    /// Goes on with it. `logical` lies within one band.
+    /// Continues it. `logical` is within one band.
     pub(super) fn append(&mut self, logical: Range<u64>) {
         self.forget(&logical);
         let (sectors, position) = (logical.end - logical.start, self.head);

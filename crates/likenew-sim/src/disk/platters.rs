@@ -124,7 +124,7 @@ impl Platters {
         self.cylinders
     }
 
-    /// Where a sector lies.
+    /// The place of a sector.
     pub(crate) fn place(&self, sector: u64) -> TrackPosition {
         let PlatterParameters { revolution, heads, head_skew, .. } = self.parameters;
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first_sector <= sector) - 1];

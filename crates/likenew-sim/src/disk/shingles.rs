@@ -1,4 +1,4 @@
-//! The translation layer of a shingled disk that manages itself: which copy of a sector is newest, and where it lies.
+//! The translation layer of a drive-managed shingled disk: which copy of a sector is newest, and where it is.
 //!
 //! Tracks of a shingled disk overlap like the shingles of a roof, so that nothing within a band of them can be written
 //! without writing the rest of the band. What fills a whole band is written to its home at once. Everything else goes to
@@ -139,7 +139,7 @@ impl Shingles {
         self.home(band.start)..self.home(band.end)
     }
 
-    /// Where so many sectors of so many extents can be appended, if the persistent cache has room.
+    /// Where so many sectors of so many extents can be appended, if the persistent cache has space.
     pub(super) fn append_room(&self, extents: usize, sectors: u64) -> Option<Range<u64>> {
         self.cache.room(extents, self.parameters.header_sectors + sectors)
     }

@@ -70,7 +70,7 @@ pub enum Picture {
         /// Dies on each.
         dies_per_channel: u32,
     },
-    /// Rates of equal parts of the address space, in order, in bytes a second.
+    /// Rates of equal parts of the address space, ordered by address, in bytes a second.
     BytesPerSByAddress(Vec<f64>),
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     }
 }
 
-/// What reading a drive in order is limited to, its own link among the limits.
+/// What limits reading a drive sequentially, its own link among the limits.
 pub(crate) fn sequential_read_bytes_per_s(spec: &Spec, model: &Model) -> f64 {
     let parts = parts(spec, model);
     let ceiling = parts.ceilings.iter().find(|ceiling| ceiling.rate_name == SEQUENTIAL_READ);

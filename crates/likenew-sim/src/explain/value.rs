@@ -13,7 +13,7 @@ pub enum Value {
     Bytes(u64),
     /// Bytes a second.
     BytesPerSecond(f64),
-    /// I/Os a second.
+    /// I/Os per second.
     PerSecond(f64),
     /// A time.
     Span(Nanos),

@@ -52,7 +52,7 @@ pub struct NeighbourParameters {
     pub write_percent: u32,
 }
 
-/// Single I/Os that are answered late; the drive serves others meanwhile.
+/// Single I/Os that are answered late; the drive serves others in the meantime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutlierParameters {
     /// One of so many, at random.

@@ -338,7 +338,7 @@ impl Device for FaultyDevice {
         SelfCounts { throttled, media_errors: inner.media_errors + self.media_errors, ..inner }
     }
 
-    /// The books of the mechanism, with what it was never given.
+    /// Counters of the mechanism, plus what never reached it.
     fn flash_counters(&self) -> FlashCounters {
         let FlashCounters { host_bytes_written, flash_bytes_programmed, erases, free_blocks, wear, .. } =
             self.inner.flash_counters();

@@ -13,7 +13,7 @@ pub(crate) struct Pages {
     dirty: BTreeMap<u64, DataClass>,
     /// How many there is memory for.
     room: usize,
-    /// Where writing back goes on.
+    /// Where writeback continues.
     cursor: u64,
 }
 
@@ -63,7 +63,8 @@ impl Pages {
         self.dirty.len() as u64
     }
 
-    /// The next neighbours, at most `most`, that are dirty with data of one class. They are clean from now on.
+    /// The next adjacent pages, at most `most`, that are dirty with data of one class. They are clean from
+    /// now on.
     pub(crate) fn take_dirty(&mut self, most: u64) -> Option<(Range<u64>, DataClass)> {
         let next = self.dirty.range(self.cursor..).next().or_else(|| self.dirty.iter().next());
         let (first, data) = next.map(|(page, data)| (*page, *data))?;

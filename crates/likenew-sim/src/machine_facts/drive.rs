@@ -138,7 +138,7 @@ fn pending_sectors(model: &Model) -> u64 {
     ranges.map(|range| (range.end - range.start).div_ceil(BYTES_PER_PENDING_SECTOR)).sum()
 }
 
-/// Counters of its own that stay; the others are read when they are asked for.
+/// The drive's own counters that do not change during a run; the others are read when they are asked for.
 fn counts(model: &Model, bus: Option<Bus>) -> Counts {
     let mut counts = Counts::default();
     if mute(model, bus).is_some() {

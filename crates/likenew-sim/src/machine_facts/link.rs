@@ -6,7 +6,7 @@ use super::{DRIVE, fact, unknown};
 use crate::model::Model;
 use crate::situations::link_standard::{Bus, LinkStandard};
 
-/// Of the link that the drive hangs on, and of its own.
+/// The link that the drive is connected to, and the drive's own.
 pub(super) fn link(own: &Model, model: &Model) -> Link {
     let parameters = model.mechanism.link();
     let queue_depth = fact(parameters.command_slots.into());

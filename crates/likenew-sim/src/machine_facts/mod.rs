@@ -1,6 +1,6 @@
-//! Facts of a simulated drive: what a machine with such a drive would show of it, of what lies above it and of who else uses it.
-//! What no machine could know stays hidden: a counterfeit announces the capacity that it pretends, a disk that shingles by
-//! itself says nothing of it, and nothing tells what is inside.
+//! Facts of a simulated drive: what a machine with such a drive would show of it, of the layers above it and
+//! of other I/O. What no machine could know stays hidden: a counterfeit reports the capacity that it
+//! pretends, a drive-managed shingled disk does not say that it is one, and nothing shows the internals.
 
 mod counters;
 mod drive;

@@ -1,4 +1,4 @@
-//! The layers between the host and a simulated drive, as a kernel tells of them.
+//! The layers between the host and a simulated drive, as a kernel reports them.
 
 use likenew_core::facts::{Fact, Layer, LayerKind};
 use likenew_core::trim::{self, TrimPath};
@@ -21,7 +21,7 @@ pub(super) fn layers(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPa
     let mut layers: Vec<Layer> = Vec::new();
     for layer in below {
         let on = layers.last().map(|below| below.name.clone());
-        // A layer passes on no more than what lies below it takes.
+        // A layer passes on no more than the one below it takes.
         let blocked = layers.last().is_some_and(|below| below.takes_trim.value() == Some(&false));
         let layer = Layer { on: on.into_iter().collect(), ..layer };
         layers.push(if blocked { without_trim(layer) } else { layer });

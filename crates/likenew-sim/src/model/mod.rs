@@ -60,7 +60,7 @@ impl Mechanism {
         }
     }
 
-    /// What lies between it and the host.
+    /// The link between it and the host.
     pub fn link(&self) -> LinkParameters {
         match self {
             Self::Flash(flash) => flash.parameters.link,
@@ -77,7 +77,7 @@ impl Mechanism {
         }
     }
 
-    /// What of its map's cache lies in memory of the host, if it can.
+    /// The part of its mapping cache that is in host memory, if it can be.
     pub fn host_share(&self) -> Option<HostShare> {
         match self {
             Self::Flash(flash) => flash.parameters.map_cache?.host,

@@ -7,7 +7,7 @@ const ROUNDS: u64 = 4;
 /// How addresses are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressRemap {
-    /// All by so many bytes; what would lie past the end of the drive lies at its beginning.
+    /// All addresses move by so many bytes; those beyond the end of the drive continue at its beginning.
     Shifted {
         /// Bytes of the drive.
         capacity: u64,
@@ -24,7 +24,7 @@ pub(crate) enum AddressRemap {
 }
 
 impl AddressRemap {
-    /// Where an address lies, and how many of the `length` bytes from there follow one another.
+    /// Where an address goes, and how many of the `length` bytes from there are contiguous.
     pub(crate) fn locate(&self, address: u64, length: u64) -> (u64, u64) {
         match *self {
             Self::Shifted { capacity, by } => {

@@ -1,7 +1,8 @@
 //! A cable or contact that damages what it carries: one command in so many ends with a wrong checksum, the link is reset, and the command is sent again.
 //!
-//! On SATA and USB that takes the host's error handling: Linux resets the link, waits until it is up and settled, and starts all commands anew
-//! (libata's `ata_eh_recover`; settling alone is debounced for 100 ms). PCI Express repeats a packet by itself within microseconds, which nobody notices.
+//! On SATA and USB that takes the host's error handling: Linux resets the link, waits until it is up and
+//! settled, and starts all commands anew (libata's `ata_eh_recover`; settling alone is debounced for 100 ms).
+//! PCI Express repeats a packet by itself within microseconds, which is too short to notice.
 
 use likenew_core::io::Io;
 use likenew_core::units::Nanos;

@@ -1,4 +1,5 @@
-//! Memory of the host that a drive without memory of its own keeps a part of its map in (NVMe's Host Memory Buffer).
+//! Host memory in which a drive without its own DRAM keeps a part of its mapping table (NVMe's Host Memory
+//! Buffer).
 
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
 

@@ -8,7 +8,7 @@ use crate::event_queue::EventQueue;
 
 /// What such a layer does. Calls come in the order of time.
 pub(crate) trait IoHook: Send {
-    /// When an I/O that comes now goes on.
+    /// When an I/O that arrives now is passed on.
     fn delay_before(&mut self, io: &Io, now: Nanos) -> Nanos;
 
     /// When an I/O that has ended below now ends for the host.
@@ -33,7 +33,7 @@ pub(crate) trait IoHook: Send {
 }
 
 enum Event {
-    /// The I/O in this slot goes on.
+    /// The I/O in this slot is passed on.
     Begin(u32),
     /// It ends.
     End(u32, Outcome),

@@ -129,7 +129,7 @@ impl LinkStandard {
         match self.bus {
             Bus::Pcie => true,
             Bus::Sata => false,
-            // USB 3 has a pair of wires for each direction; bulk-only transport uses one at a time.
+            // USB 3 has a pair of wires for each direction; bulk-only transport uses one of them at any time.
             Bus::Usb => !self.one_command,
         }
     }

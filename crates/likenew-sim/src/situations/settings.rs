@@ -26,7 +26,7 @@ pub struct Situations {
     pub host_memory_bytes: Option<u64>,
     /// Whether it is a volume that was just made from a snapshot.
     pub from_snapshot: Option<bool>,
-    /// Bytes of the pieces in which the file lies.
+    /// Bytes of the pieces of the fragmented file.
     pub fragment_bytes: Option<u64>,
     /// Share of the rated life that is used.
     pub wear: Option<f64>,
@@ -36,7 +36,7 @@ pub struct Situations {
     pub damaged_every_ios: Option<u64>,
     /// When its firmware stands still.
     pub firmware: Option<StallParameters>,
-    /// Bytes of a cache in front of it that nobody sees.
+    /// Bytes of a hidden cache in front of it.
     pub read_cache_bytes: Option<u64>,
     /// Bytes a second that an array reads of it to rebuild its other member.
     pub array_bytes_per_s: Option<u64>,
@@ -308,7 +308,7 @@ fn firmware(text: &str) -> Result<StallParameters, String> {
     let span = parse_duration(span).map_err(|_| bad())?;
     let every =
         every.map_or(Ok(firmware::STALL_INTERVAL.max(span + span)), parse_duration).map_err(|_| bad())?;
-    // It has to go on in between.
+    // The drive must work between two stalls.
     let fits = Nanos::ZERO < span && span <= Nanos::from_secs(10) && span < every;
     let stall = StallParameters { every_ios: None, interval: Some(every), span };
     (fits && every <= Nanos::from_secs(3600)).then_some(stall).ok_or_else(bad)

@@ -1,4 +1,4 @@
-//! What mathematics says a translation layer must do: formulas that simulations are held against.
+//! What mathematics says a translation layer must do: formulas that simulations are compared with.
 //!
 //! Each is a pure function of the division of the flash. Write amplification is pages programmed over pages that the host
 //! wrote, in the steady state.

@@ -107,7 +107,7 @@ pub fn fifo_of_classes(classes: &[Class], alpha: f64) -> f64 {
         };
         classes.iter().map(of_class).sum::<f64>()
     };
-    // In terms of 1/A, which lies between 0 and 1.
+    // In terms of 1/A, which is between 0 and 1.
     1.0 / fall(0.0, 1.0, |inverse| 1.0 / inverse - needed(1.0 / inverse))
 }
 
@@ -147,7 +147,8 @@ pub fn best_split(classes: &[Class; 2], alpha: f64, uniform: impl Fn(f64) -> f64
             |class: &Class, share: f64| class.writes * uniform(1.0 + share * (alpha - 1.0) / class.pages);
         pool(&classes[0], share) + pool(&classes[1], 1.0 - share)
     };
-    // One minimum lies between 0 and 1, where a pool without spare amplifies without bound: thirds close in on it.
+    // There is one minimum between 0 and 1, where a pool without spare amplifies without bound: a ternary
+    // search finds it.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..STEPS {
         let third = (high - low) / 3.0;

@@ -11,7 +11,8 @@ use crate::spec::Spec;
 use crate::state::{DriveTreatment, State};
 use crate::timeline::{times, transfer_time};
 
-/// Programs, reads or commands show through whatever is this much faster than they are.
+/// A limit shows only if it is below this share of the others. Chosen: a smaller difference cannot be
+/// measured.
 const SHOWS_BELOW: f64 = 0.9;
 
 /// The second of two reads has to reach its die within this share of the first.
@@ -159,7 +160,7 @@ fn over_provisioning(flash: &FlashModel) -> TrueValue {
     TrueValue::Number((total - user) / user * 100.0)
 }
 
-/// Whether rest brings back any room for writes.
+/// Whether idle time frees any space for writes.
 fn works_in_idle_time(flash: &FlashModel) -> bool {
     match &flash.layer {
         Layer::Page(page) => page.slc_cache.is_some() || page.idle_free_blocks > page.reserve_blocks(),

@@ -38,7 +38,7 @@ impl SpanUnion {
     }
 }
 
-/// All volumes have the same neighbours.
+/// The other customers' I/O is the same for all volumes.
 const SEED: u64 = 1;
 
 #[derive(Clone, Copy)]

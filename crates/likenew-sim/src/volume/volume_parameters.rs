@@ -24,16 +24,16 @@ pub struct VolumeParameters {
 /// A bucket of I/O credits: an I/O takes one out, `baseline_iops` a second flow in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditParameters {
-    /// I/Os a second that the size of the volume pays for.
+    /// IOPS that the size of the volume pays for.
     pub baseline_iops: u64,
-    /// I/Os a second as long as credits last.
+    /// IOPS as long as credits last.
     pub burst_iops: u64,
     /// Credits that the bucket holds.
     pub credits_max: u64,
 }
 
 impl CreditParameters {
-    /// I/Os a second at most, whatever the bucket holds.
+    /// IOPS at most, whatever the bucket holds.
     pub fn iops_max(&self) -> u64 {
         self.burst_iops.max(self.baseline_iops)
     }

@@ -1,4 +1,4 @@
-//! The catalogue is complete and strict, and names are found or explained.
+//! The catalog is complete and strict, and names are found or explained.
 
 use std::io;
 use std::path::Path;
@@ -303,7 +303,8 @@ proptest! {
     }
 }
 
-/// Models that drives report of themselves, each with the size that it is sold with, none of which is in the catalogue.
+/// Models that drives report of themselves, each with the size that it is sold with, none of which is in the
+/// catalog.
 const OTHERS: [(&str, u64); 48] = [
     ("M4-CT256M4SSD2", 256_060_514_304),
     ("M4-CT064M4SSD2", 64_023_257_088),

@@ -1,4 +1,4 @@
-//! Disks of the catalogue are as fast when new as was printed of the real ones, within a tenth.
+//! New disks of the catalog are as fast as the published figures of the real ones, within a tenth.
 //!
 //! Each test prints what it finds over what was printed: `cargo test -p likenew-sim --test disk_figures -- --nocapture`.
 
