@@ -1,4 +1,4 @@
-//! The time in which a drive had something to do: the union of all `[sent, done]`, in constant memory.
+//! Busy time of a drive: the union of all `[sent, done]`, in constant memory.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ impl BusyTime {
         Self { departures: VecDeque::with_capacity(depth as usize), ..Self::default() }
     }
 
-    /// So many I/Os have left, not before any that left earlier.
+    /// So many I/Os have left, none before any that left earlier.
     #[inline]
     pub fn on_submit(&mut self, at: Nanos, count: u32) {
         match self.departures.back_mut() {
@@ -62,9 +62,9 @@ impl BusyTime {
     }
 }
 
-/// The busy time of a drive out of that of its lanes, over the `elapsed` time of all: exact for one lane. Of several it is
-/// not known when which was idle; their idle times are taken for independent, so that the drive's idle share is the product
-/// of theirs.
+/// The busy time of a drive from that of its lanes, over the `elapsed` time of all: exact for one lane. Of
+/// several it is not known which was idle when; their idle times are assumed to be independent, so that the
+/// drive's idle share is the product of theirs.
 pub fn of_lanes(lanes: &[Nanos], elapsed: Nanos) -> Nanos {
     let longest = lanes.iter().copied().max().unwrap_or_default();
     if lanes.len() < 2 || longest >= elapsed {

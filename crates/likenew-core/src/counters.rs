@@ -17,9 +17,9 @@ pub struct DiskCounters {
     pub writes: u64,
 }
 
-/// I/O that reached the devices below a drive, since they were attached: what Linux has in `/sys/block/*/stat`
-/// (Documentation/block/stat.rst), in bytes and nanoseconds. What came from memory above them is not in it, and what other
-/// programs did is.
+/// I/O that reached the devices below a drive, since they were attached: what Linux has in
+/// `/sys/block/*/stat` (Documentation/block/stat.rst), in bytes and nanoseconds. It leaves out what memory
+/// above them answered, and includes the I/O of other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Reads that ended.
@@ -43,16 +43,16 @@ pub struct Counters {
     /// moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Nanos>,
-    /// What the whole disk was asked for; unknown where there is none, or several.
+    /// I/O of the whole disk; unknown where there is none, or several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskCounters>,
-    /// Devices that these are the sum of. A file system of several may write everything to each of them.
+    /// The number of devices in these sums. A file system of several may write everything to each of them.
     pub devices: u32,
 }
 
 impl Counters {
-    /// What was counted since an earlier reading of the same devices. A counter that has gone back, as that of a device which
-    /// was attached again does, counts from zero.
+    /// What was counted since an earlier reading of the same devices. A counter that went backward, as after
+    /// a device was attached again, counts from zero.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let since = |now: u64, then: u64| if now >= then { now - then } else { now };
@@ -76,8 +76,8 @@ impl Counters {
         }
     }
 
-    /// Both together; what one of them does not know, the sum does not. The time is that of the busier one, since they work side
-    /// by side, and the kernel's that of the later reading.
+    /// The sum of both; what one of them does not know, the sum does not. The time is that of the busier one,
+    /// since they work side by side; the kernel time is that of the later reading.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let known = |one: Option<u64>, two: Option<u64>| Some(one?.saturating_add(two?));
@@ -105,7 +105,7 @@ impl Counters {
         }
     }
 
-    /// What was asked of the disk, or of the devices where no one disk is known.
+    /// I/O of the disk, or of the devices where no single disk is known.
     pub fn disk_counters(&self) -> DiskCounters {
         let Self { reads, bytes_read, writes, .. } = *self;
         self.disk.unwrap_or(DiskCounters { reads, bytes_read, writes })

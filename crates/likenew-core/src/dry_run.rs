@@ -31,7 +31,7 @@ pub struct DryRun {
     pub bytes_moved: u64,
     /// About how long it would take.
     pub elapsed: Nanos,
-    /// Whether it comes to an end within that many workloads.
+    /// Whether it ends within [`DryRun::WORKLOADS_MAX`] workloads.
     pub is_finite: bool,
 }
 
@@ -42,7 +42,8 @@ const ACCESS_NS: f64 = 100_000.0;
 /// Nanoseconds of a random access on an assumed drive that rotates: seek and half a turn of a desktop disk
 /// (chosen: a typical sum of both).
 const ACCESS_ROTATING_NS: f64 = 12e6;
-/// By how much of that each doubling of the depth lets it choose a shorter way: about 2.5 times as many I/Os at depth 32 as at depth 1.
+/// Share of it that each doubling of the depth adds to a disk's rate, as it can choose a shorter way: about
+/// 2.5 times as many I/Os at QD32 as at QD1 (chosen to give that).
 const GAIN_PER_DOUBLING: f64 = 0.3;
 
 impl DryRun {
@@ -58,7 +59,7 @@ impl DryRun {
         Self::with_rates(procedure, evidence, &|_| 1.0)
     }
 
-    /// The same on a drive that takes so many times as long for the I/Os of a workload.
+    /// The same on a drive that takes a given multiple of the time for the I/Os of a workload.
     ///
     /// # Errors
     /// The procedure's, when the plan does not fit the drive.
@@ -120,13 +121,13 @@ impl DryRun {
         Ok(dry_run)
     }
 
-    /// How much would be done: workloads and looks.
+    /// How much would be done: workloads and probes.
     pub fn steps(&self) -> usize {
         self.workloads.len() + self.probes.len()
     }
 }
 
-/// Workloads and looks in the order in which they came to be; `before` workloads were run before the first of them.
+/// Workloads and probes in their order; `before` workloads were run before the first of them.
 fn history<'a>(
     segments: &'a [Segment],
     observations: &'a [Observation],
@@ -149,7 +150,7 @@ pub fn probe_elapsed(probe: &Probe) -> Nanos {
     Nanos(probe.waits().0.saturating_add((probe.bytes_written() as f64 / BYTES_PER_S * 1e9) as u64))
 }
 
-/// What a workload takes on the assumed drive.
+/// How long a workload takes on the assumed drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expectation {
     /// Until it has issued all its I/Os, or moved all its bytes; nothing where only its time ends it.
@@ -175,7 +176,7 @@ pub fn expected(workload: &Workload, rotates: bool) -> Expectation {
     Expectation { work, time, is_paced: cost.is_paced }
 }
 
-/// What an I/O of a workload comes to on the assumed drive.
+/// What an I/O of a workload takes on the assumed drive.
 struct Cost {
     mean_bytes: f64,
     each_ns: f64,
@@ -230,7 +231,8 @@ fn unknown_observation(probe: Probe, after: usize) -> Observation {
     }
 }
 
-/// What a workload comes to on the assumed drive, or one that takes so many times as long. Latencies are left out.
+/// The segment of a workload on the assumed drive, or on one that takes a given multiple of its time, without
+/// latencies.
 fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_as_long: f64) -> Segment {
     if let Some(replay_spec) = &workload.replay_spec {
         return assumed_replay(workload, replay_spec, started_at);
@@ -269,7 +271,7 @@ fn assumed_replay(workload: &Workload, replay_spec: &ReplaySpec, started_at: Nan
     let elapsed = recording_elapsed(replay_spec);
     let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));
     (segment.started_at, segment.ended_at) = (started_at, Nanos(started_at.0.saturating_add(elapsed.0)));
-    // How its I/Os divide into operations is not said: what counts are the bytes.
+    // The operations of its I/Os are not known: only the bytes matter.
     let tally = |op, ios, bytes| Tally { ios, bytes, ..Tally::new(0, op) };
     segment
         .tallies

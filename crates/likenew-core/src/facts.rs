@@ -1,8 +1,9 @@
-//! What the system knows of a drive without any I/O being timed: the whole way from a folder to its medium, and what the medium
-//! says of itself.
+//! What the system knows about a drive without timing I/O: the whole path from a folder to its medium, and
+//! what the medium reports of itself.
 //!
-//! Every leaf is a [`Fact`]: a value with its origin, or the reason why it is not known and what would help. Readers of an older or
-//! newer form of this leave out what they do not know. Nothing here judges: what a fact means for speed is said elsewhere.
+//! Every leaf is a [`Fact`]: a value with its origin, or the reason why it is not known and what would help.
+//! Readers of an older or newer version ignore fields they do not know. Nothing here judges: what a fact
+//! means for speed is decided elsewhere.
 
 pub mod card;
 pub mod cloud;
@@ -50,7 +51,7 @@ pub use space::{Space, Zones};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// The machine that was asked.
+    /// The machine they were collected on.
     pub machine: Machine,
     /// From the folder to the medium; below an array come its members, one after the other.
     pub stack: Vec<Layer>,
@@ -65,7 +66,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The lowest layer that is known to let no TRIM pass. Those above pass on what it says.
+    /// The lowest layer that is known to block TRIM. Those above report what it reports.
     pub fn trim_blocked_by(&self) -> Option<&Layer> {
         self.stack.iter().rev().find(|layer| layer.takes_trim.value() == Some(&false))
     }

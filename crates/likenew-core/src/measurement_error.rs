@@ -9,10 +9,10 @@ use crate::segment::Segment;
 use crate::tally::Tally;
 use crate::units::Nanos;
 
-/// Why a workload tells nothing of a drive's speed. [`Segment::measurement_error`] alone decides.
+/// Why a workload says nothing about a drive's speed. [`Segment::measurement_error`] alone decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasurementError {
-    /// Most I/Os of an operation failed, or the workload was given up after an error.
+    /// Most I/Os of an operation failed, or the workload was stopped after an error.
     Refused {
         /// The operation.
         op: Op,
@@ -20,10 +20,10 @@ pub enum MeasurementError {
         failures: u64,
         /// I/Os of it.
         ios: u64,
-        /// The first of them; absent where what measured it kept none.
+        /// The first of them; absent if none was kept.
         first: Option<RefusedIo>,
     },
-    /// A job of another program met this error of the operating system; which I/O it was is not known.
+    /// A job of another program had this error of the operating system; for which I/O is not known.
     JobFailed {
         /// The operating system's error number.
         errno: i32,
@@ -35,9 +35,9 @@ pub enum MeasurementError {
 /// An I/O that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefusedIo {
-    /// What was asked for.
+    /// The operation.
     pub op: Op,
-    /// Where, in bytes.
+    /// Its address, in bytes.
     pub offset: u64,
     /// How many bytes; absent where it is known only from the end of the workload.
     pub length: Option<u32>,
@@ -68,7 +68,7 @@ impl fmt::Display for RefusedIo {
 }
 
 impl MeasurementError {
-    /// The error alone, without where it was met: `No space left on device (os error 28)`.
+    /// The error alone, without its address: `No space left on device (os error 28)`.
     pub fn reason(&self) -> String {
         match self {
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. }

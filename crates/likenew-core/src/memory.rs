@@ -1,6 +1,6 @@
 //! The smallest honest drive: bytes in memory, served in virtual time by a few equal servers.
 //!
-//! It is the fake body of the contract: what the loop, the procedures and the laws are tried on.
+//! It is a fake drive, on which the loop, the procedures and the laws are tested.
 
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ impl Memory {
         self
     }
 
-    /// Vanishes with a fault once it has served so many I/Os.
+    /// Disappears with an error once it has served so many I/Os.
     #[must_use]
     pub fn lost_after(mut self, ios: u64) -> Self {
         self.lost_after = Some(ios);

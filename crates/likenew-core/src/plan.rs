@@ -14,7 +14,7 @@ pub struct Plan {
     /// The drive, as typed on the command line. A plan may leave it open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Where all randomness comes from.
+    /// The seed of all randomness.
     #[serde(default)]
     pub seed: u64,
     /// The procedure's own settings.

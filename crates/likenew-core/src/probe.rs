@@ -1,4 +1,4 @@
-//! A look: something that is found out about a drive otherwise than by timing I/O, and what was found.
+//! A probe finds something out about a drive other than by timing I/O; its result is an observation.
 //!
 //! A procedure asks for a probe as it asks for a workload. The drive answers, and the answer is kept as an
 //! [`Observation`], so that it can be judged again without the drive. "Unknown" is an answer, with its
@@ -19,23 +19,25 @@ use crate::units::Nanos;
 /// short to delay a command.
 pub const FACTS_WAIT: Nanos = Nanos::from_millis(200);
 
-/// What is to be found out.
+/// What to find out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
-    /// What the system and the drive say of the whole way from the folder to the medium.
+    /// What the system and the drive report of the whole path from the folder to the medium.
     Facts,
-    /// Which of the owner's files have lain there for long; workloads may read [them](crate::workload::Workload::old_files) afterwards.
+    /// Which of the owner's files have been there for long; workloads may read
+    /// [them](crate::workload::Workload::old_files) afterward.
     OldFiles,
-    /// Where the file system has put what is addressed.
+    /// Where the file system has placed the data of the target.
     Extents,
-    /// Which layers lie between the addresses and the medium, and which of them let TRIM pass.
+    /// Which layers are between the addresses and the medium, and which of them pass TRIM on.
     TrimPath,
-    /// What the drive itself says it does with TRIM.
+    /// What the drive itself reports of its TRIM support.
     TrimClaims,
-    /// What is read where something was written and given up again.
+    /// What is read at addresses that were written and then freed.
     TrimReadBack(ReadBack),
-    /// Gives up a range of addresses, so that the drive learns of it before this ends, as far as anything tells it.
+    /// Frees a range of addresses, and makes sure that the drive receives TRIM for it before this ends, as
+    /// far as anything sends it.
     Release {
         /// First byte.
         offset: u64,
@@ -44,9 +46,9 @@ pub enum Probe {
         /// How long a file system that sends TRIM by itself is waited for.
         wait: Nanos,
     },
-    /// What could be done to bring it back, and what stands against that.
+    /// What could be done to restore it, and what prevents that.
     Feasibility,
-    /// Brings it back, as far as this does.
+    /// Applies a fix.
     Fix(Fix),
 }
 
@@ -98,7 +100,7 @@ impl Probe {
     }
 }
 
-/// What was found.
+/// Its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeResult {
@@ -124,14 +126,14 @@ pub enum ProbeResult {
     FixReport(FixReport),
 }
 
-/// One look, and what it came to.
+/// One probe and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// What was asked.
+    /// The probe.
     pub probe: Probe,
-    /// What was found.
+    /// Its result.
     pub result: ProbeResult,
-    /// So many workloads had been run before it.
+    /// The number of workloads that had been run before it.
     pub after: usize,
     /// When it began on the drive's clock.
     pub started_at: Nanos,

@@ -1,4 +1,4 @@
-//! What became of a recording's I/Os on a target, beside what the recording says of the very same I/Os.
+//! The results of a recording's I/Os on a target, next to what the recording says of the same I/Os.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,23 +27,23 @@ pub struct ReplayRecord {
     /// program does not.
     #[serde(default)]
     pub blocking: ReplayPair,
-    /// Latencies here.
+    /// Latencies in the replay.
     pub replay_latency: Latencies,
-    /// Latencies there.
+    /// Latencies in the recording.
     pub recording_latency: Latencies,
-    /// When the last I/O had ended there, since the first left; idle times are not cut.
+    /// When the last I/O of the recording ended, since its first left; idle times are not cut.
     pub recorded_elapsed: Nanos,
-    /// Latencies here, by when the I/Os left in the recording, in nanoseconds since its first.
+    /// Latencies in the replay, by when the I/Os left in the recording, in nanoseconds since its first.
     pub replayed_windows: Windows,
-    /// The same latencies there.
+    /// Latencies in the recording, by the same.
     pub recorded_windows: Windows,
     /// How late the I/Os left, from when they were due; none where the pace asks for no time.
     pub lateness: Latencies,
     /// Sum of that.
     pub lateness_ns_sum: u64,
-    /// The part of that sum in which as many I/Os were in flight as may be: the target's own doing.
+    /// The part of that sum in which the maximum was in flight: caused by the target.
     pub throttled_ns_sum: u64,
-    /// Those that took longest here, longest first; at most [`ReplayRecord::LONGEST_MAX`].
+    /// The slowest of the replay, slowest first; at most [`ReplayRecord::LONGEST_MAX`].
     pub longest: Vec<SlowIo>,
 }
 
@@ -67,7 +67,7 @@ pub struct ReplayTally {
     pub ios: u64,
     /// Bytes that they asked for, as recorded.
     pub bytes: u64,
-    /// Sum of all latencies here.
+    /// Sum of all latencies in the replay.
     pub latency_ns_sum: u64,
     /// I/Os whose latency the recording knows.
     pub paired: u64,
@@ -97,9 +97,9 @@ pub struct SlowIo {
     pub length: u64,
     /// When it left in the recording, since its first I/O left.
     pub at: Nanos,
-    /// How long it took here.
+    /// How long it took in the replay.
     pub latency: Nanos,
-    /// How long it took there, where that is known.
+    /// How long it took in the recording, where that is known.
     pub recorded_latency: Option<Nanos>,
 }
 
@@ -133,7 +133,8 @@ impl ReplayPair {
         }
     }
 
-    /// What is saved here of what it took there, in percent, below zero where it takes longer; `None` where it took nothing.
+    /// Time saved against the recording, in percent, below zero where the replay takes longer; `None` where
+    /// the recording took none.
     pub fn saved_percent(self) -> Option<f64> {
         (self.recorded_ns > 0).then(|| (1.0 - self.replayed_ns as f64 / self.recorded_ns as f64) * 100.0)
     }

@@ -1,4 +1,4 @@
-//! What one workload came to, in constant memory.
+//! The results of one workload, in constant memory.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +21,7 @@ use crate::workload::Workload;
 /// The record of one workload: enough to judge it again without the drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
-    /// What was run.
+    /// The workload.
     pub workload: Workload,
     /// When it began on the drive's clock.
     pub started_at: Nanos,
@@ -46,7 +46,7 @@ pub struct Segment {
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
-    /// Of a recording: what became of its I/Os, beside what the recording says of the same.
+    /// The result of a replay, next to what the recording says of the same I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_record: Option<ReplayRecord>,
     /// Whether the run was interrupted before this and then resumed, with a new clock.
@@ -62,7 +62,7 @@ pub struct Segment {
     /// What the kernel counted at the device in that time, I/O of other programs included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_counters: Option<Counters>,
-    /// What was read where stamped sectors belong; absent where nothing was to be checked.
+    /// The check of stamped sectors that were read; absent where there was nothing to check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
 }
@@ -138,7 +138,7 @@ pub struct SegmentRecorder {
     bytes: u64,
 }
 
-/// So many I/Os that the drive refuses are taken as results before a workload is given up.
+/// Refused I/Os that count as results before a workload is stopped.
 const ERRORS_MAX: u64 = 100;
 /// Width of the windows along time and along bytes.
 const WINDOW_NS: u64 = 1_000_000_000;

@@ -16,7 +16,7 @@ pub struct TraceIo {
     pub length: u64,
     /// How long it took there, where that is known.
     pub latency: Option<Nanos>,
-    /// Whose it was: an index into [`TraceSource::applications`].
+    /// Its application: an index into [`TraceSource::applications`].
     pub application: u16,
 }
 

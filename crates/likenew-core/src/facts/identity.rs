@@ -1,10 +1,10 @@
-//! Who a drive is.
+//! The identity of a drive.
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// What a drive is known by.
+/// What identifies a drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Identity {
@@ -17,17 +17,17 @@ pub struct Identity {
     /// Its serial number, as a hash wherever it is stored.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub serial: Fact<Serial>,
-    /// Bytes that it says it holds.
+    /// Bytes that it reports to hold.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
-    /// Turns in a minute; 0 for what does not rotate.
+    /// Rotation in rpm; 0 for a drive that does not rotate.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotation_rpm: Fact<u32>,
     /// What presents the drive, if a hypervisor, a cloud or a controller does, so that the real medium is
     /// hidden; else none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_by: Fact<Option<String>>,
-    /// Whether it knows TRIM, as it says.
+    /// Whether it reports TRIM support.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub knows_trim: Fact<bool>,
 }
@@ -44,7 +44,7 @@ pub struct Serial {
 }
 
 impl PartialEq for Serial {
-    /// By what is stored: facts that were just collected are those that read back.
+    /// Compared by what is stored, so that facts just collected equal the same facts read back.
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash
     }

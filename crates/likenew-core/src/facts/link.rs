@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Fact;
 
-/// The way from the host to the drive.
+/// The path from the host to the drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Link {

@@ -1,4 +1,4 @@
-//! What the kernel's log says of a drive.
+//! What the kernel's log says about a drive.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,15 +31,15 @@ pub enum LogKind {
     IoError,
     /// The link had errors.
     LinkError,
-    /// The link runs below what it could.
+    /// The link runs below its best rate.
     LinkSpeed,
     /// Heat.
     Heat,
-    /// Memory of the host given to the drive, or refused.
+    /// Host memory granted to the drive, or refused.
     HostMemory,
     /// The kernel applies a quirk to this model.
     Quirk,
-    /// What this version has no word for.
+    /// Unknown to this version.
     #[default]
     #[serde(other)]
     Other,
