@@ -25,7 +25,7 @@ pub struct Archive {
 pub struct Entry {
     /// Its folder.
     pub path: PathBuf,
-    /// What was asked and of what, or why that cannot be read.
+    /// Its plan and target, or why they cannot be read.
     pub header: Result<Header, ArchiveError>,
 }
 
@@ -86,8 +86,8 @@ impl Archive {
         Ok(path)
     }
 
-    /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is passed over; a
-    /// damaged run is listed with its error. An archive that does not exist yet is empty.
+    /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is
+    /// ignored; a damaged run is listed with its error. An archive that does not exist yet is empty.
     ///
     /// # Errors
     /// The folder could not be read.
@@ -111,7 +111,7 @@ impl Archive {
     /// Reads a run folder, wherever it is.
     ///
     /// # Errors
-    /// It is no run folder, of a newer schema, or damaged.
+    /// It is not a run folder, has a newer schema, or is damaged.
     pub fn open(path: &Path) -> Result<Record, ArchiveError> {
         Record::open(path)
     }

@@ -1,4 +1,4 @@
-//! A run is a folder: what was asked, on what machine, what came of it, and what was concluded.
+//! A run is a folder: the plan, the machine, the measurements, and the findings.
 //!
 //! ```text
 //! 2026-03-14T15-09-26Z-fill-mnt-photos/
@@ -11,7 +11,8 @@
 //!   findings.json        what was concluded; `likenew judge` makes it again from the files above
 //! ```
 //!
-//! Beside the runs, `audit.jsonl` keeps what was done to drives: a line before and a line after each powerful step.
+//! Next to the runs, `audit.jsonl` records what was done to drives: a line before and a line after each
+//! powerful step.
 //!
 //! Measurements survive a kill at any moment, except those of the running workload. Everything written here
 //! reads back exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the

@@ -21,13 +21,14 @@ impl LiveWriter {
         Lines::open(folder.join(LIVE), OpenOptions::new().append(true).create_new(true)).map(Self)
     }
 
-    /// Keeps notes in one write, so that they survive a kill of this program; [`LiveWriter::close`] makes them durable.
+    /// Writes notes in one call, so that they survive a kill of this program; [`LiveWriter::close`] makes
+    /// them durable.
     ///
     /// # Errors
     /// They could not be written. Then none of them is in the file.
     ///
     /// # Panics
-    /// When a note has no form in JSON.
+    /// When a note cannot be written as JSON.
     pub fn push<T: Serialize>(&mut self, notes: &[T]) -> Result<(), ArchiveError> {
         self.0.push_all(notes)
     }
@@ -35,7 +36,7 @@ impl LiveWriter {
     /// Makes the notes durable.
     ///
     /// # Errors
-    /// The system could not.
+    /// The system's error.
     pub fn close(self) -> Result<(), ArchiveError> {
         self.0.close()
     }

@@ -1,4 +1,4 @@
-//! Keeps every single I/O, off the measuring threads and in constant memory.
+//! Stores every I/O, off the measuring threads and in constant memory.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -24,9 +24,10 @@ use crate::error::ArchiveError;
 use crate::machine::SCHEMA;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
 
-/// A lane hands over so many samples at once.
+/// Samples that a lane hands over at once.
 const BATCH: usize = 8_192;
-/// So many batches may wait for the writer; then the lanes wait, so that memory stays bounded and nothing is lost.
+/// Batches that may wait for the writer; beyond that the lanes wait, so that memory stays bounded and nothing
+/// is lost.
 const BATCHES_WAITING: usize = 16;
 /// Rows that are compressed together, and held in memory until they are.
 const GROUP_ROWS: usize = 128 * 1_024;
@@ -83,7 +84,7 @@ impl SampleWriter {
         }
     }
 
-    /// Ends the file and makes it durable; answers how many samples it holds.
+    /// Ends the file and makes it durable; returns how many samples it holds.
     ///
     /// # Errors
     /// It could not be written, now or earlier; then the file cannot be read.
@@ -129,7 +130,7 @@ impl Recorder for SampleRecorder {
     }
 
     fn end(&mut self, _at: likenew_core::units::Nanos) {
-        // A failure is kept by the writer, which says so when it is closed.
+        // The writer keeps its error, and returns it when it is closed.
         let _ = self.hand_over(0);
     }
 }
