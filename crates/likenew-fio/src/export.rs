@@ -11,7 +11,7 @@ use likenew_core::workload::Workload;
 use crate::import::kind_of;
 use section::Section;
 
-/// Stands for a file that is named when fio is started: fio puts an environment variable in its place.
+/// Stands for a file that is named when fio is started: fio replaces it by an environment variable.
 pub const FILENAME_LEFT_OPEN: &str = "${LIKENEW_FILE}";
 
 /// Why workloads cannot be written as a job file.
@@ -28,7 +28,7 @@ pub enum ExportError {
     NotExpressible {
         /// Its name.
         workload: String,
-        /// What fio does not have, and what would do.
+        /// What fio does not have, and what to use instead.
         missing: String,
     },
     /// A file name that a job file cannot contain.
@@ -46,7 +46,7 @@ pub enum ExportError {
 /// 4·10⁹ bytes unless `kb_base` is set (fio's HOWTO, "kb_base").
 ///
 /// # Errors
-/// A workload does not fit the drive, or fio has nothing like it.
+/// A workload does not fit the drive, or fio cannot do it.
 pub fn export(
     workloads: &[Workload],
     geometry: &Geometry,
@@ -109,8 +109,8 @@ const COMMON_NOTES: &str = "\
 # writing it before the first job.
 ";
 
-/// `randrepeat=0`: with the default, fio walks the same places again whenever it has done as many bytes as a zone has.
-/// `norandommap=1`: our random places may repeat, too.
+/// `randrepeat=0`: with the default, fio repeats the same addresses whenever it has moved as many bytes as a
+/// zone has. `norandommap=1`: our random addresses may repeat, too.
 const COMMON: &str = "\
 # libaio where the system refuses io_uring, as some containers do
 ioengine=io_uring

@@ -1,4 +1,4 @@
-//! fio as a partner: any workload as a fio job file, and what fio measured as our own records.
+//! Exchange with fio: any workload as a fio job file, and fio's results as our own records.
 //!
 //! An exported job does what the loop would do with the workload: as many I/Os of the same lengths,
 //! operations, addresses, depth and rate. What fio cannot do is an error that names the workload; where it

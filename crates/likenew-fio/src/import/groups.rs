@@ -7,9 +7,9 @@ use crate::job_name::{Part, decode};
 
 /// The jobs of one workload.
 pub(super) struct Group<'a> {
-    /// What it is called.
+    /// Its name.
     pub(super) name: String,
-    /// What ran side by side.
+    /// The streams that ran side by side.
     pub(super) streams: Vec<Jobs<'a>>,
     /// Jobs of one number run side by side, those of the next after them.
     pub(super) turn: (String, u64),

@@ -49,7 +49,7 @@ fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
     };
     let op = match word {
         "read" => Mix::Only(Op::Read),
-        // Of a trim and the write that follows it, the write is what there is a word for; the notes name the rest.
+        // Of a trim and the write that follows it, a workload has only the write; the notes name the rest.
         "write" | "trimwrite" => Mix::Only(Op::Write),
         "trim" => Mix::Only(Op::Trim),
         "rw" | "readwrite" => mix(options)?,
