@@ -18,7 +18,7 @@ use crate::volumes::{Spelling, Volumes};
 /// A format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The project's own.
+    /// The project's format.
     Likenew,
     /// fio's iolog, version 2 or 3.
     Iolog,
@@ -52,7 +52,7 @@ impl Format {
         Self::Fiu,
     ];
 
-    /// What `--format` calls it.
+    /// Its name for `--format`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Likenew => "likenew",
@@ -70,7 +70,7 @@ impl Format {
     /// The format of a file that begins so.
     ///
     /// # Errors
-    /// What the file looks like instead, and what to do.
+    /// What the file looks like, and what to do.
     pub(crate) fn detect(ahead: &[u8]) -> Result<Self, String> {
         if ahead.is_empty() {
             return Err("is empty".to_owned());

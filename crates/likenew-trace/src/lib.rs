@@ -1,4 +1,5 @@
-//! Traces in and out: what programs did to a drive, in the formats of the field and in one of our own.
+//! Reading and writing traces: what programs did to a drive, in the formats of the field and in one of our
+//! own.
 //!
 //! Every reader streams: a trace of any length is read in constant memory, from plain text, gzip or
 //! Zstandard, and each yields the same [`TraceIo`](likenew_core::trace::TraceIo). Anything that breaks the

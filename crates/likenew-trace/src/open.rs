@@ -33,7 +33,7 @@ pub struct OpenOptions {
     pub volume: Option<String>,
 }
 
-/// A trace that is open: a source of its I/Os, and what is known of it as a whole.
+/// An open trace: a source of its I/Os, and its properties as a whole.
 pub struct Trace {
     format: Format,
     compression: Option<&'static str>,
@@ -77,7 +77,7 @@ pub fn open_stream(
     Ok(Trace { format, compression, reader })
 }
 
-/// One reader for each format, so that parsing is no indirect call.
+/// One reader for each format, so that parsing needs no indirect call.
 fn reader(format: Format, source: Source, intake: Intake) -> Box<dyn TraceReader> {
     match format {
         Format::Likenew => Box::new(Reader::new(source, Likenew::default(), intake)),
@@ -113,12 +113,12 @@ impl Trace {
         self.format
     }
 
-    /// What it is packed with.
+    /// Its compression.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression
     }
 
-    /// What it says of itself, in the project's own format; whole at its end alone.
+    /// Its header, in the project's format; complete only at its end.
     pub fn head(&self) -> Option<&TraceHead> {
         self.reader.head()
     }

@@ -12,7 +12,7 @@ use crate::error::TraceError;
 use crate::formats::likenew::{COLUMNS, END, FIRST_LINE};
 use crate::head::TraceHead;
 
-/// Records wait in memory no longer than until so many bytes of text are together …
+/// Records wait in memory until there are so many bytes of text …
 const FLUSH_BYTES: usize = 256 << 10;
 
 /// … or a record comes that left this long after the last one that was written out. Chosen: a kill loses at
@@ -47,7 +47,7 @@ impl TraceSinkFile {
 }
 
 impl TraceWriter {
-    /// Begins a new file, packed if its name ends in `.zst`, and writes the head.
+    /// Begins a new file, compressed if its name ends in `.zst`, and writes the header.
     ///
     /// # Errors
     /// The file exists already, or cannot be created or written.
@@ -69,8 +69,8 @@ impl TraceWriter {
         Ok(writer)
     }
 
-    /// Says something of the trace that was not known before, such as `lost_events`; what its head said under this key is
-    /// replaced.
+    /// Adds a property of the trace that was not known before, such as `lost_events`; it replaces the
+    /// header's value of this key.
     pub fn note(&mut self, key: &str, value: &str) {
         self.pair(key, value);
     }
@@ -80,7 +80,7 @@ impl TraceWriter {
         self.records
     }
 
-    /// Writes out what waits, so that it outlives this program.
+    /// Writes out all waiting records, so that they survive a kill.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -155,7 +155,7 @@ fn encoder(file: File) -> io::Result<zstd::Encoder<'static, File>> {
     Ok(encoder)
 }
 
-/// Refuses what no reader would take.
+/// Refuses what no reader would accept.
 fn check(io: &TraceIo, latest: Nanos) -> io::Result<()> {
     let reason = if io.at < latest {
         format!("it left at {} ns, after one that left at {} ns was written", io.at.0, latest.0)

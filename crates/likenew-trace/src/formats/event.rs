@@ -31,7 +31,7 @@ pub(crate) struct Event<'l> {
 }
 
 impl Event<'_> {
-    /// Hands it on, if it is about the volume that is read.
+    /// Passes it on, if it is about the volume that is read.
     pub(crate) fn apply_to(self, intake: &mut Intake) -> Result<(), LineError> {
         let moved = payload(self.letters, self.range.sectors);
         let moved = moved

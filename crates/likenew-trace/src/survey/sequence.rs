@@ -3,7 +3,7 @@
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
 
-/// So many ends are remembered: as many programs may read or write side by side.
+/// Ends that are remembered: as many programs may read or write side by side.
 const STREAMS_TRACKED: usize = 16;
 
 /// The latest ends of reads and of writes.
