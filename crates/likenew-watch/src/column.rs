@@ -167,12 +167,12 @@ impl Column {
         }
     }
 
-    /// In words, for who asks what rows are sorted by.
+    /// In words, to show what rows are sorted by.
     pub(crate) fn words(self, units: Units) -> String {
         self.title(units).join(" ").trim().replace("DRIVE", "name")
     }
 
-    /// What stands in a row of it. A history is drawn instead.
+    /// Its text for a row. A history is drawn instead.
     pub(crate) fn cell(self, history: &DriveHistory, units: Units) -> String {
         let facts = history.facts();
         match self {
@@ -202,7 +202,7 @@ impl Column {
         }
     }
 
-    /// How two rows follow by it: numbers from the highest, what is not known last, words by the alphabet.
+    /// The order of two rows by it: numbers from the highest, unknown ones last, words alphabetically.
     pub(crate) fn order(self, one: &DriveHistory, two: &DriveHistory) -> Ordering {
         let text = |history: &DriveHistory| match self {
             Model => history.facts().model.clone().unwrap_or_default().to_lowercase(),

@@ -72,7 +72,7 @@ fn watch_title(drives: &Drives) -> String {
     if secs < 120 { format!("{secs} s") } else { likenew_core::units::Nanos::from_secs(secs).to_string() }
 }
 
-/// What keys do, or what has to be said first.
+/// What keys do, or a note that comes first.
 fn foot(view: &View) -> (String, Style) {
     if let Some(message) = view.message() {
         return (message.to_owned(), view.theme.alarm());

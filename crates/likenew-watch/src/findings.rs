@@ -1,4 +1,4 @@
-//! What a log of lines came to: totals of each drive, and its course, in memory that does not grow with the log.
+//! The findings of a log: totals of each drive, and its course, in memory that does not grow with the log.
 
 use indexmap::IndexMap;
 use likenew_core::answer::Answer;
@@ -24,7 +24,7 @@ pub struct Log {
     last_ns: u64,
 }
 
-/// What is kept of one drive.
+/// The record of one drive.
 #[derive(Clone, Debug)]
 struct DriveLog {
     model: Option<String>,
@@ -106,7 +106,7 @@ impl Log {
         Nanos(self.first_ns.map_or(0, |first| self.last_ns.saturating_sub(first)))
     }
 
-    /// A table of all drives that were counted, and pictures of those that did something.
+    /// A table of all drives that were counted, and plots of those that did something.
     pub fn findings(&self) -> Findings {
         let rows = self.drives.iter().map(|(name, watched)| watched.row(name)).collect();
         let mut findings = Findings {
@@ -154,7 +154,8 @@ impl Log {
         }
     }
 
-    /// Whether a drive left something unanswered. Not a problem of the drive in any case: it may have been unplugged.
+    /// Whether a drive left I/O unanswered. That is not always a problem of the drive: it may have been
+    /// unplugged.
     fn stalls(&self) -> Answer {
         if self.by_activity().is_empty() {
             return Answer::unknown("stalls", wording::QUESTION, wording::IDLE);

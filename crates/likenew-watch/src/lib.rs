@@ -1,4 +1,5 @@
-//! What every drive does now: readings of the kernel's counters in, rates out, and how a terminal shows them.
+//! What every drive is doing now: readings of the kernel's counters in, rates out, and how a terminal shows
+//! them.
 //!
 //! [`drives::Drives`] turns readings into what each drive did in each interval; [`view::View`] is what the
 //! user sees and changes by keys; [`draw::draw`] puts it onto a screen. All three are functions of readings

@@ -8,7 +8,7 @@ use crate::drive_history::DriveHistory;
 use crate::drives::{Drives, Scope};
 use crate::theme::Theme;
 
-/// A key that means something here.
+/// A key with a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A character.
@@ -40,9 +40,9 @@ pub enum Key {
 /// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Look on.
+    /// Continue.
     Stay,
-    /// Somebody has seen enough.
+    /// Quit.
     Leave,
 }
 
@@ -62,7 +62,7 @@ pub enum Page {
 const PAGE: isize = 10;
 /// Intervals that keys choose from; any other can be given when the watch begins.
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-/// By what rows can be sorted, in the order in which keys go through it.
+/// What rows can be sorted by, in the order in which keys go through it.
 const SORTS: [Column; 14] = [
     Column::Drive,
     Column::Rate(Op::Read),
@@ -161,7 +161,7 @@ impl View {
         rows.iter().position(|history| Some(history.name()) == name).unwrap_or(0)
     }
 
-    /// Words of the filter have to be found in a drive's name, model or use.
+    /// Words of the filter must occur in a drive's name, model or use.
     fn matches(&self, history: &DriveHistory) -> bool {
         let facts = history.facts();
         let text = [history.name(), facts.model.as_deref().unwrap_or(""), &facts.used_by.join(" ")]
@@ -207,7 +207,7 @@ impl View {
         Flow::Stay
     }
 
-    /// Keys that mean something else on other pages.
+    /// Keys with another function on other pages.
     fn press_on_page(&mut self, key: Key) -> Option<Flow> {
         match (self.page, key) {
             (Page::Table, Key::Enter) => self.page = Page::Detail,

@@ -1,4 +1,4 @@
-//! A small picture of one value in the last intervals.
+//! A small plot of one value in the last intervals.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
@@ -23,7 +23,7 @@ pub(super) fn bars(
     let highest = newest.iter().flatten().fold(most, |highest, value| highest.max(*value));
     let part = |value: f64| {
         let share = if highest > 0.0 { value / highest } else { 0.0 };
-        // What is not nothing has at least the lowest bar.
+        // Any value above zero has at least the lowest bar.
         let least = if value > 0.0 { PARTS / (8.0 * f64::from(place.height.max(1))) } else { 0.0 };
         (share * PARTS).max(least).min(PARTS) as u64
     };

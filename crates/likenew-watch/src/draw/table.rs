@@ -16,9 +16,9 @@ use crate::view::View;
 /// A drive with I/O in flight that has answered nothing for this long is shown as waiting. Chosen: a second
 /// is what a person notices.
 pub(super) const WAITS: Nanos = Nanos::from_secs(1);
-/// Rows that the pictures below the table take, with a blank one above.
+/// Rows that the plots below the table take, with a blank one above.
 const PICTURES: u16 = 7;
-/// … and grow to.
+/// … and may grow to.
 const PICTURE_MAX: u16 = 12;
 
 pub(super) fn draw(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
