@@ -11,7 +11,7 @@ use rand_distr::{Distribution as _, Zipf};
 /// place once.
 const SCATTER: u128 = 9_223_372_036_854_775_837;
 
-/// Where the next I/O goes.
+/// The address of the next I/O.
 pub(crate) enum Cursor {
     /// No I/O crosses a multiple of `boundary`.
     Sequential {

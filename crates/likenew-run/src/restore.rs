@@ -1,8 +1,8 @@
-//! Brings a drive back to where an interrupted run has left it.
+//! Returns a drive to the state in which an interrupted run left it.
 //!
-//! A simulated drive starts anew, so everything that was run is run again in its own time, and has to come out as it was
-//! recorded. A folder's own files went when the run ended, so what they held is written again. What existing files and
-//! devices hold is still there.
+//! A simulated drive starts anew, so everything that was run is run again in its own time, and has to give
+//! the recorded results. A folder's temporary files were deleted when the run ended, so their data is written
+//! again. Existing files and devices still hold theirs.
 
 use std::ops::Range;
 
@@ -24,10 +24,10 @@ use likenew_core::workload::{Stream, Workload};
 use crate::run::{RunError, RunResult, TraceOpener, run_with};
 use crate::runner::observation;
 
-/// Why a drive could not be brought back.
+/// Why a drive could not be restored to that state.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// A simulated drive did not do again what it had done.
+    /// A simulated drive did not repeat what it had done.
     #[error(
         "step {number} (\"{name}\") did not come out as recorded: the drive's file or the version of likenew has changed; start a new run"
     )]
@@ -50,16 +50,16 @@ pub enum RestoreError {
     Stopped(Stop),
 }
 
-/// One thing to do on the way back.
+/// One step of the way back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RestoreStep {
     /// A workload to run.
     Run(Workload),
-    /// A look to take.
+    /// A probe to run.
     Probe(Probe),
 }
 
-/// What it takes to bring a drive back.
+/// The steps back to that state.
 pub fn restore_plan(
     kind: Kind,
     geometry: &Geometry,
@@ -81,7 +81,7 @@ pub fn restore_plan(
 /// for each step with how many are done, and how many there are.
 ///
 /// # Errors
-/// It could not be done, or a simulated drive turned out to be another one.
+/// It could not be done, or a simulated drive behaves differently than before.
 pub fn restore(
     drive: &mut dyn Drive,
     segments: &[Segment],
@@ -92,7 +92,7 @@ pub fn restore(
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
     let way = restore_plan(drive.identity().kind, &geometry, segments, observations);
-    // Only a simulated drive does the same again; elsewhere the way back is another one.
+    // Only a simulated drive repeats exactly; others need another way.
     let is_virtual = geometry.clock == Clock::Virtual;
     let mut past_steps = history(segments, observations);
     for (index, step) in way.iter().enumerate() {
@@ -122,7 +122,7 @@ fn matches_record(segment: Segment, expected: &Segment) -> bool {
     Segment { device_counters, ..segment } == *expected
 }
 
-/// Whether it came out as it was recorded, if that was asked.
+/// Whether the result is as recorded, if that was asked.
 fn rerun(
     drive: &mut dyn Drive,
     workload: &Workload,
@@ -230,7 +230,7 @@ fn rewrite(geometry: &Geometry, range: Range<u64>, data: DataClass) -> Workload 
     Workload::new("rewriting what the run had written", Until::bytes(bytes), vec![stream])
 }
 
-/// What a drive holds: ranges that do not overlap, in order of addresses.
+/// The contents of a drive: ranges that do not overlap, ordered by address.
 #[derive(Default)]
 struct WrittenRanges {
     ranges: Vec<(Range<u64>, DataClass)>,

@@ -61,7 +61,7 @@ pub trait Observer {
 pub enum End {
     /// The procedure had enough.
     Complete,
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     Interrupted,
     /// The drive answered with an error after which continuing is pointless.
     Failed(Stop),
@@ -83,7 +83,8 @@ pub enum RunnerError {
     Store(String),
 }
 
-/// Conducts `procedure` on `drive`; what is measured is added to `evidence`, which may hold the part of an earlier run.
+/// Runs `procedure` on `drive`; what is measured is added to `evidence`, which may hold the part of an
+/// earlier run.
 ///
 /// # Errors
 /// The plan does not fit the drive, a workload could not start, or its record could not be stored. What was measured
@@ -94,7 +95,7 @@ pub fn run_procedure(
     evidence: &mut Evidence,
     observer: &mut dyn Observer,
 ) -> Result<End, RunnerError> {
-    // A simulated drive's own time has no breaks.
+    // A simulated drive's time has no interruptions.
     let mut after_interruption = !evidence.is_empty() && drive.geometry().clock == Clock::Wall;
     loop {
         let step = procedure.next(evidence).map_err(RunnerError::Plan)?;
@@ -184,7 +185,7 @@ pub(crate) fn observation(
     })
 }
 
-/// What the drive's clock reads; a lane is who knows.
+/// What the drive's clock reads, as only a lane knows.
 fn now(drive: &mut dyn Drive) -> Result<Nanos, LabError> {
     let lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 0, length_max: 0 })?;
     Ok(lanes.first().expect("a drive opens the lanes it was asked for").now())
