@@ -11,7 +11,7 @@ use crate::reply::Reply;
 use crate::request::{Command, ValidRequest};
 use crate::store::Store;
 
-/// Answers a request that has ended. Says what the store failed with, if it did.
+/// Answers a request that has ended. Returns the store's error, if it failed.
 pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut DataOwner) -> Option<io::Error> {
     if let Some((errno, at)) = job.error {
         reply.error(out, errno, reason(errno), at);
@@ -63,7 +63,7 @@ pub(crate) fn answer_status(
     reply.extents(out, &extents);
 }
 
-/// What was read, in chunks where the client takes them: holes are named instead of sent.
+/// The bytes read, in chunks where the client takes them: holes are reported instead of sent.
 fn bring(
     out: &mut Outbox,
     reply: Reply,
@@ -98,7 +98,7 @@ fn bring(
     }
 }
 
-/// The head of an answer that brings all bytes in one.
+/// The header of an answer with all bytes in one chunk.
 fn head(out: &mut Outbox, reply: Reply, ask: &ValidRequest) {
     match (reply.structured, ask.length) {
         (false, _) => reply.simple_data(out),

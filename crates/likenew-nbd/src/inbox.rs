@@ -10,7 +10,7 @@ pub(crate) struct Inbox {
     end: usize,
 }
 
-/// What reading came to.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOutcome {
     /// So many bytes have come.

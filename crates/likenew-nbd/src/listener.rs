@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// What is listened to. A Unix socket is removed when this is dropped.
+/// A listening socket. A Unix socket is removed when this is dropped.
 #[derive(Debug)]
 pub enum Listener {
     /// A socket at a path, for its owner alone.
@@ -17,16 +17,16 @@ pub enum Listener {
     Tcp(TcpListener, SocketAddr),
 }
 
-/// Why nothing can be listened to there.
+/// Why listening there is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Somebody answers there.
+    /// Another server is listening there.
     #[error("{} is served already: end that server, or give another path", .0.display())]
     Live(PathBuf),
     /// What is there is not a socket.
     #[error("{} is not a socket, so it is left alone: give another path", .0.display())]
     NoSocket(PathBuf),
-    /// The system's answer.
+    /// The system's error.
     #[error("could not listen on {place}: {source}")]
     System {
         /// Where.
@@ -40,7 +40,7 @@ impl Listener {
     /// A socket at `path`. The socket of a server that was killed is replaced: nothing listens there.
     ///
     /// # Errors
-    /// Somebody answers there, or it is no socket, or the system refuses.
+    /// Another server is listening there, or it is not a socket, or the system refuses.
     pub fn unix(path: &Path) -> Result<Self, ListenError> {
         let system = |source| ListenError::System { place: path.display().to_string(), source };
         let bound = match UnixListener::bind(path) {
@@ -188,7 +188,7 @@ impl Write for Stream {
     }
 }
 
-/// As URIs spell bytes.
+/// Percent-encoding of bytes in URIs.
 fn escape(bytes: &[u8]) -> String {
     let one = |byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {

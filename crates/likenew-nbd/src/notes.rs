@@ -37,7 +37,7 @@ impl Notes {
         self.lines.push(line);
     }
 
-    /// Hands over the lines.
+    /// Returns the lines.
     pub(crate) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.lines)
     }
