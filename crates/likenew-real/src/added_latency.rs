@@ -62,7 +62,7 @@ fn wake(ring: &mut Ring, clock: Monotonic) -> Option<u64> {
     Some(ended.since(due).0)
 }
 
-/// Of some values: the one that this share of them does not exceed.
+/// The quantile of some values.
 fn quantile(mut values: Vec<u64>, share: f64) -> u64 {
     values.sort_unstable();
     values[((values.len() - 1) as f64 * share).round() as usize]

@@ -12,10 +12,10 @@ pub(crate) const ANSWER_BYTES: usize = 512;
 /// `HDIO_GET_IDENTITY` of linux/hdreg.h, and `SG_IO` of scsi/sg.h.
 const HDIO_GET_IDENTITY: Opcode = 0x030D;
 const SG_IO: Opcode = 0x2285;
-/// A drive that sleeps takes so long to wake at most.
+/// Time limit of a command: a sleeping drive wakes within it.
 const TIMEOUT_MS: u32 = 15_000;
 
-/// What is read. There is nothing here that writes.
+/// The commands. All of them only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadCommand {
     /// SMART READ DATA.

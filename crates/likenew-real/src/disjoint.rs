@@ -10,7 +10,7 @@ use crate::block::BlockDevice;
 use crate::in_use::{add_with_lower_devices, lower_device};
 use crate::mounts::{DeviceNumber, Mount};
 
-/// File systems that may lie on several devices and of which /sys does not say on which.
+/// File systems that may span several devices, which /sys does not list.
 const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
 /// Memory: it is apart from everything, and a journal there is lost with the power.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];

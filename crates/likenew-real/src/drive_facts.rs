@@ -9,7 +9,7 @@ use crate::block::BlockDevice;
 use crate::loop_device::Store;
 use crate::mounts::{DeviceNumber, Mount, swaps};
 
-/// More layers than this are no stack but a mistake in it.
+/// Layers at most: a deeper stack would be a bug.
 const LEVELS_MAX: u16 = 16;
 
 /// What is mounted and swapped to, read once for all devices.
@@ -27,7 +27,7 @@ impl Uses {
             let of_source = source.starts_with("/dev").then(|| DeviceNumber::at(source)).flatten();
             (of_source.unwrap_or(mount.device), mount.point)
         };
-        // For a report only, which says of what it knows.
+        // Only for a report, so gaps are acceptable.
         let mounts = crate::mounts::all().unwrap_or_default();
         Self { mounts: mounts.into_iter().map(uses).collect(), swaps: swaps().unwrap_or_default() }
     }
@@ -194,7 +194,7 @@ fn caveats(disk: &BlockDevice, role: Role) -> Vec<String> {
     caveats
 }
 
-/// Names come from drives and file systems: what a terminal would act on is taken out.
+/// Names come from drives and file systems: control characters are removed.
 pub(crate) fn clean(text: &str) -> String {
     text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -1,5 +1,6 @@
-//! A lock on the drives below a path, so that two runs never meet on one drive, whatever way each comes: by a folder, a file, a partition, a
-//! mapped device, a loop device over a file, or the disk itself. Two measurements side by side would spoil each other; two that change a drive, worse.
+//! A lock on the drives below a path, so that two runs never share a drive, whatever path each uses: a
+//! folder, a file, a partition, a mapped device, a loop device over a file, or the disk itself. Two
+//! measurements at once would spoil each other; two runs that change a drive could do worse.
 //!
 //! It is a lock of the kernel (flock) on a file in /sys that every drive has: `/sys/block/NAME/dev`, and of an NVMe drive its controller's
 //! `serial`, as one namespace slows the others. This place was chosen against three others:
@@ -10,9 +11,10 @@
 //! - The name of a socket (abstract, unix(7)) can be taken by any program that wants to keep others out,
 //!   without a trace of which.
 //!
-//! A file in /sys is there for every user, can be made and removed by none, and needs no right but to read. Whoever holds its lock stands in
-//! /proc/locks, so that the process is named, also one that only wants to be in the way. It ends with the program that holds it, however
-//! that ends. Containers that share the host's network share its /sys and meet; others have a /sys of their own, and do not.
+//! A file in /sys exists for every user, cannot be made or removed, and needs only the right to read.
+//! /proc/locks shows who holds its lock, so that the process can be named, even one that only wants to block
+//! others. The lock ends with its program, however that ends. Containers that share the host's network share
+//! its /sys and its locks; others have their own /sys, and do not.
 //!
 //! Below a loop device is the drive that holds its file; a loop device over memory counts as a drive. A disk
 //! with several paths is locked by all of them. Below layers (overlayfs) are the drives of their folders. In
@@ -66,14 +68,14 @@ pub struct DriveLock {
     files: Vec<File>,
 }
 
-/// Somebody holds a drive.
+/// Another program holds a drive.
 struct LockHolder {
     drive: String,
     holder: String,
 }
 
 impl Locks {
-    /// Those that all users of this machine share.
+    /// The locks that all users of this machine share.
     pub fn system() -> Self {
         Self { folder: None }
     }
@@ -157,7 +159,8 @@ impl Locks {
                 }
                 locked => locked.map_err(io_error(doing()))?,
             }
-            // A drive that was unplugged takes its file along, and the next one of that name has another.
+            // The file of a drive disappears when it is unplugged, and the next drive of that name has
+            // another.
             let number = |found: fs::Metadata| (found.dev(), found.ino());
             if file.metadata().map(number).ok() == fs::metadata(&at).map(number).ok() {
                 return Ok(Ok(file));
@@ -202,7 +205,7 @@ fn refusal(paths: &[&Path], LockHolder { drive, holder }: &LockHolder) -> String
     )
 }
 
-/// Who holds the lock of an open file, as /proc/locks tells everybody.
+/// Who holds the lock of an open file, as /proc/locks shows to all users.
 fn holder(file: &File) -> String {
     let locks = fs::read("/proc/locks").unwrap_or_default();
     let Some(process) = process_of(file, &String::from_utf8_lossy(&locks)) else {
@@ -369,7 +372,7 @@ fn add_carriers(
 }
 
 impl FileSystem {
-    /// What to lock for it: its root folder, where this user may read that.
+    /// What to lock for it: its root folder, if this user may read that.
     fn lockable(self, path: &Path) -> std::io::Result<(PathBuf, Lockable)> {
         let Self { number: DeviceNumber { major, minor }, kind, points } = self;
         let is_it = |point: &PathBuf| {
@@ -401,7 +404,7 @@ fn add_keys(device: &BlockDevice, disks: &[BlockDevice], keys: &mut Keys, visite
 }
 
 fn add_key(device: &BlockDevice, keys: &mut Keys) {
-    // What is done to one namespace of an NVMe drive goes through the one controller, and is felt in all of them.
+    // All namespaces of an NVMe drive share one controller, and slow each other down.
     let is_nvme = device.bus().is_some_and(|bus| bus.starts_with("nvme"));
     let controller = is_nvme.then(|| fs::canonicalize(device.folder().join("device/serial")).ok()).flatten();
     let at = controller.unwrap_or_else(|| device.folder().join("dev"));

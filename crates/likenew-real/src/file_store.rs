@@ -1,4 +1,4 @@
-//! One of the owner's files as a block store: the bytes that lie alone on the medium can be written again where they are.
+//! One of the owner's files as a block store: blocks that belong to it alone can be rewritten in place.
 //!
 //! Nothing about the file changes: its inode, owner, rights, links, attributes and length are not touched,
 //! holes stay holes, and what it shares with other files (reflinks, snapshots) stays shared, since such
@@ -99,7 +99,7 @@ impl FileStore {
             return Err(refusal(path, &refusal_text));
         }
         let clock = Monotonic::start();
-        // From here on it cannot be opened or cut off without our being asked.
+        // From here on no program can open or truncate it without our being asked.
         let lease = lease(&fd, clock).map_err(|reason| refusal(path, reason))?;
         let stat = probe(&fd, path)?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
@@ -121,7 +121,8 @@ impl FileStore {
         })
     }
 
-    /// What it is known by, whatever its name: its inode, when and as which generation that was made, and its length.
+    /// Its identity, whatever its name: its inode, when and as which generation that was made, and its
+    /// length.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -141,7 +142,7 @@ impl FileStore {
         self.times.to_string()
     }
 
-    /// When it was written to last.
+    /// When it was last written.
     pub fn modified(&self) -> SystemTime {
         self.times.modified()
     }
@@ -163,7 +164,7 @@ impl FileStore {
         self.lease_state() != LeaseState::Active
     }
 
-    /// Lets go of it, with everything that was written durable. Its times were put back after each write.
+    /// Releases it, with everything that was written durable. Its times were restored after each write.
     ///
     /// # Errors
     /// The system's.

@@ -1,4 +1,4 @@
-//! When a folder of the owner's was changed last, put back after files of our own have come and gone in it.
+//! When a folder of the owner's last changed, restored after files of our own have come and gone in it.
 //!
 //! No system call sets a time back only if the folder has not changed since. So the kernel is asked to report
 //! every change (inotify): it reports one before it allows the next, and setting a time back is such a
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use crate::mounts::Mount;
 use crate::scratch::DIRECTORY;
 
-/// Names of our own in a folder besides the scratch directory begin so.
+/// The prefix of our own names in a folder, besides the scratch directory.
 const OWN_PREFIX: &[u8] = b".likenew-refresh-";
 /// File systems that change only through this kernel, which then reports it.
 const LOCAL: [&str; 17] = [
@@ -80,7 +80,7 @@ impl FolderTimes {
         false
     }
 
-    /// Takes in what has happened; `has_set` says that we have set a time ourselves.
+    /// Reads the events so far; `has_set` says that we have set a time ourselves.
     fn read_events(&mut self, has_set: bool) {
         let mut buffer = [MaybeUninit::uninit(); EVENT_BYTES];
         let mut reader = Reader::new(&self.events, &mut buffer);

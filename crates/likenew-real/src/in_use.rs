@@ -1,5 +1,5 @@
-//! Who else uses bytes that are about to be written: one question, asked the same of a block device, a partition, a loop device, a file, and a
-//! part of a disk.
+//! Who else uses bytes that are about to be written: one check, the same for a block device, a partition, a
+//! loop device, a file, and a part of a disk.
 //!
 //! Bytes have many names. The answer is found in two steps. First everything that contains the target's
 //! bytes: the disk of a partition, the file or device below a loop device, what a mapping is built on, the
@@ -14,7 +14,8 @@
 //! attached later is not noticed, nor what the kernel holds open itself, as targets that serve a file to
 //! others do.
 //!
-//! What cannot be found out is taken for use: a list that cannot be read, and a loop device that does not say what it stands on.
+//! What cannot be found out counts as use: a list that cannot be read, and a loop device that does not report
+//! its backing file.
 
 mod claims;
 mod overlaps;
@@ -30,7 +31,7 @@ pub(crate) use self::system_devices::{add_with_lower_devices, below_loop, lower_
 use crate::block::BlockDevice;
 use crate::loop_device::Store;
 
-/// What is about to be written.
+/// The bytes that are about to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     store: Store,

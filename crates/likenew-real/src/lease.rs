@@ -19,7 +19,7 @@ pub(crate) struct Lease(OwnedFd);
 /// Why there is no lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseError {
-    /// Somebody else has the file open, runs it or has it mapped.
+    /// Another program has the file open, runs it or has it mapped.
     Taken,
     /// Only the owner of the file and root are given one.
     NotOwner,
@@ -60,7 +60,8 @@ impl Drop for Lease {
     }
 }
 
-/// How long the system has others wait for the holder of a lease before it takes the lease away; none where they wait for ever.
+/// How long the system makes other programs wait for the holder of a lease before it breaks the lease; `None`
+/// if for ever.
 pub(crate) fn patience() -> Option<Duration> {
     // What the kernel begins with, where it does not say (fcntl(2)).
     const DEFAULT_S: u64 = 45;

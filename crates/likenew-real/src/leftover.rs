@@ -1,4 +1,4 @@
-//! What a run has left behind that was killed, or could not remove it.
+//! Scratch files of a run that was killed, or could not remove them.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    /// Looks for one in `folder`.
+    /// Searches for one in `folder`.
     ///
     /// # Errors
     /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch directory at
@@ -81,7 +81,8 @@ impl Leftover {
             directory => directory.map_err(|errno| not_possible("open", &path, errno))?,
         };
         let found = match open_marker(&directory, &path) {
-            // Whoever was cut off between making the directory and its marker, or between removing one and the other, leaves it empty.
+            // A kill between making the directory and its marker, or between removing one and the other,
+            // leaves it empty.
             Err(_) if is_empty(&directory).map_err(io_error(format!("list {}", path.display())))? => None,
             found => Some(found?),
         };

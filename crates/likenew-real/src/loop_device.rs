@@ -1,4 +1,4 @@
-//! What a loop device stands on: which bytes of which file or block device.
+//! What a loop device is attached to: which bytes of which file or block device.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -36,14 +36,16 @@ impl Store {
     }
 }
 
-/// The bytes that a loop device stands on. Without a limit they reach as far as the store does, now and when it grows.
+/// The bytes that a loop device is attached to. Without a limit they reach as far as the store does, now and
+/// when it grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Backing {
     pub(crate) store: Store,
     pub(crate) window: Range<u64>,
 }
 
-/// A loop device stands on something that cannot be found out, as users without rights cannot where its path is longer than /sys shows.
+/// The backing file of a loop device cannot be found out, as by users without rights if its path is longer
+/// than /sys shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownBacking {
     File,

@@ -24,10 +24,10 @@ use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
 use crate::scratch::{DIRECTORY, MARKER};
 
-/// How far a folder is looked through.
+/// Limits for searching a folder.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// Shorter files are passed over.
+    /// Shorter files are skipped.
     bytes_least: u64,
     /// Limits: names examined, and files remembered.
     names_max: usize,
@@ -100,7 +100,7 @@ struct Candidate {
 }
 
 impl OldFiles {
-    /// Looks through a folder, `now_s` seconds after the beginning of 1970.
+    /// Searches a folder, `now_s` seconds after the beginning of 1970.
     ///
     /// # Errors
     /// A sentence without a full stop, when there is none.
@@ -257,7 +257,7 @@ impl<'a> Search<'a> {
         self.candidates
     }
 
-    /// Folders that cannot be entered are passed over, but for the first.
+    /// Folders that cannot be entered are skipped, except for the first.
     fn run(&mut self, top: &Path) -> rustix::io::Result<()> {
         let started_at = self.clock.now();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -68,7 +68,7 @@ impl<M: Medium> PosixLane<M> {
 impl<M: Medium> Drop for PosixLane<M> {
     fn drop(&mut self) {
         if !self.workers.end(self.clock, self.clock.now() + LAST_WAIT) {
-            // A call that does not return still uses its buffer: lost rather than used again.
+            // A call that does not return still uses its buffer, which is therefore leaked.
             self.buffers.leak();
         }
     }

@@ -1,6 +1,7 @@
 //! Reads the kernel's counters of every block device, again and again.
 //!
-//! Nothing here asks a drive to do anything, but for its temperature, and nothing waits for one: what hangs is still seen.
+//! Nothing here sends a command to a drive, except for its temperature, and nothing waits for one: a drive
+//! that hangs is still shown.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -40,7 +41,7 @@ pub struct Sampler {
     facts_due: Nanos,
 }
 
-/// What is kept of a device between two readings.
+/// The state of a device between two readings.
 #[derive(Debug)]
 struct KnownDevice {
     /// Its folder in /sys.

@@ -67,14 +67,14 @@ pub fn unremoved_directories() -> Vec<UnremovedScratch> {
     std::mem::take(&mut lock(&UNREMOVED_DIRECTORIES))
 }
 
-/// What a removal came to.
+/// The result of a removal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemovalReport {
     /// Files of ours that were removed, without the marker.
     pub files: u64,
     /// Bytes that they took up.
     pub bytes: u64,
-    /// What was found there that is not ours. It was left alone, and so the directory and its marker stay, too.
+    /// Foreign entries in it. They were left alone, so the directory and its marker stay, too.
     pub foreign: Vec<String>,
 }
 
@@ -253,7 +253,8 @@ pub(crate) fn remove_ours(
             Err(errno) => return Err(not_possible("remove likenew's own", &path.join(MARKER), errno)),
         }
         match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
-            // Somebody may have put something there, or taken it all away, this very moment: both are theirs to do.
+            // Another program may have put something there, or removed it all, at this very moment, which is
+            // its right.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
             Err(errno) => return Err(not_possible("remove the folder", path, errno)),
         }

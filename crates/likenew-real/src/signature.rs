@@ -1,4 +1,5 @@
-//! What a drive carries, by the marks that file systems, partition tables, volume managers and encryption leave on it.
+//! What is on a drive, by the marks that file systems, partition tables, volume managers and encryption leave
+//! on it.
 
 use std::os::fd::AsFd;
 

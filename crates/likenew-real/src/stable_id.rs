@@ -1,4 +1,4 @@
-//! What a drive is known by, whatever the kernel calls it today.
+//! The stable name of a drive, whatever the kernel calls it today.
 
 use std::fs;
 use std::path::Path;

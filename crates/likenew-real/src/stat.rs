@@ -1,4 +1,4 @@
-//! The one line in which the kernel counts what a block device does.
+//! The line in which the kernel counts a block device's I/O.
 
 use likenew_core::stat::{OpStat, Stat};
 

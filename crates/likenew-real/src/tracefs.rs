@@ -1,4 +1,5 @@
-//! What a drive gets from all programs, as the kernel's block tracepoints show it: no tools, no modules, no eBPF.
+//! Records the I/O of all programs to a drive, from the kernel's block tracepoints: no tools, no modules, no
+//! eBPF.
 //!
 //! A [`Recording`] has its own tracing instance, filtered in the kernel to the recorded drives, and reads the
 //! raw pages of its buffers. It pairs each request that left for a drive with its end, and passes on I/Os in

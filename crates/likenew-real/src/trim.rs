@@ -1,4 +1,5 @@
-//! TRIM on a real drive: the layers on its way, what the drive claims, and what becomes of blocks that a file of ours gave up.
+//! TRIM on a real drive: the layers on its way, what the drive claims, and what becomes of blocks that a file
+//! of ours freed.
 //!
 //! Raw reads touch only blocks that a file of ours holds, or has held and that the file system reports as
 //! still free. TRIM is asked for only over the range that our own file has freed.
@@ -94,7 +95,7 @@ impl MountedDevice {
     }
 }
 
-/// Answers looks that need no file of our own, about what holds `fd`: a folder, a file, or a device.
+/// Answers probes that need no file of our own, about the folder, file or device of `fd`.
 pub(crate) fn check(fd: impl AsFd, probe: &Probe) -> ProbeResult {
     let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
     let stat = rustix::fs::fstat(&fd);

@@ -1,4 +1,4 @@
-//! A lane over io_uring: the way of an I/O that costs the least between our clock and the drive.
+//! A lane over io_uring: the path of an I/O that costs the least between our clock and the drive.
 //!
 //! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the kernel for an I/O at
 //! depth 1, as fio makes. docs/explanation/method.md has what other ways of waiting came to.
@@ -381,7 +381,7 @@ impl<M: Medium> Drop for UringLane<M> {
             .as_mut()
             .is_none_or(|worker_pool| worker_pool.workers.end(clock, clock.now() + LAST_WAIT));
         if !is_drained || !have_left {
-            // What is still in flight uses its buffers: they are lost rather than used again.
+            // I/Os still in flight use their buffers, which are therefore leaked.
             self.buffers.leak();
             // To take the file from the ring would wait for what is in flight.
             return;

@@ -20,7 +20,8 @@ const STACK_BYTES: usize = 128 << 10;
 /// with it.
 const LOOK: Nanos = Nanos::from_micros(50);
 
-/// A pool of threads, and the channels to and from it. Whoever lent it buffers has to [`Workers::end`] it.
+/// A pool of threads, and the channels to and from it. A caller that lent it buffers has to [`Workers::end`]
+/// it.
 pub(crate) struct Workers {
     jobs: Option<Sender<Job>>,
     completions: Receiver<Completion>,
@@ -99,8 +100,8 @@ impl Workers {
 }
 
 impl Workers {
-    /// Has the threads finish what they were given and leave, and waits for that until `until`. Says whether all have left: one whose system
-    /// call does not return keeps the buffer that it was lent.
+    /// Makes the threads finish their work and end, and waits for that until `until`. Returns whether all
+    /// have ended: one whose system call does not return keeps the buffer that it was lent.
     #[must_use = "buffers may be used again only when all threads have left"]
     pub(crate) fn end(&mut self, clock: Monotonic, until: Nanos) -> bool {
         // Without a sender the workers leave when nothing is left to do.

@@ -1,4 +1,4 @@
-//! What tells one thing from anything else that may come to have its path.
+//! Distinguishes a device or file from any other that may later have its path.
 
 use std::os::fd::AsFd;
 

@@ -1,4 +1,4 @@
-//! What would be lost if something were overwritten, found out without changing anything.
+//! What an overwrite would destroy, found out without changing anything.
 
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -26,7 +26,7 @@ use crate::stable_id::StableId;
 pub struct Loss {
     /// Where it is, without symbolic links.
     pub path: PathBuf,
-    /// What it is known by: what has to be typed.
+    /// Its stable name, which has to be typed.
     pub id: StableId,
     /// Maker and model, where known.
     pub model: Option<String>,
@@ -34,7 +34,7 @@ pub struct Loss {
     pub bytes: u64,
     /// Names of the file systems, partition tables and the like on it.
     pub carries: Vec<&'static str>,
-    /// What tells it from anything else that may come to have its path.
+    /// Distinguishes it from any other that may later have its path.
     pub(super) identity: Identity,
 }
 
@@ -54,7 +54,7 @@ impl Loss {
                 &format!("it is {}; give a block device, a file or a folder", text(kind)),
             ));
         }
-        // Who uses a device is said before it is opened: that may need rights.
+        // Report who uses a device before opening it: opening may need rights.
         let number = DeviceNumber::from_raw(stat.st_rdev);
         let device = (kind == FileType::BlockDevice).then(|| unused_device(&resolved, number)).transpose()?;
         let fd = open_for_reading(&resolved)?;
@@ -133,7 +133,7 @@ fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabEr
     }
 }
 
-/// What is neither a device nor a file.
+/// Anything but a device or a file.
 fn text(kind: FileType) -> &'static str {
     match kind {
         FileType::Directory => "a folder",
@@ -144,7 +144,7 @@ fn text(kind: FileType) -> &'static str {
     }
 }
 
-/// What a range of it carries.
+/// What is on a range of it.
 fn carries(fd: &OwnedFd, start: u64, bytes: u64, path: &Path) -> Result<Vec<&'static str>, LabError> {
     signatures(fd, start, bytes).map_err(|errno| {
         refusal(

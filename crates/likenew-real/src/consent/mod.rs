@@ -1,4 +1,4 @@
-//! Consent to write to what holds something, or may: a block device, or an existing file. Nothing else in this project can
+//! Consent to write where there may be data: to a block device, or an existing file. Only this module can
 //! make one, and without one neither is ever opened for writing.
 //!
 //! There are three ways to it: [`Consent::for_own_loop_device`], for what we have made ourselves;
@@ -46,7 +46,7 @@ impl Consent {
         &self.path
     }
 
-    /// What is held open for writing.
+    /// The target, held open for writing.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -104,7 +104,7 @@ fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
 /// Makes the next reads return what is on the drive, and not what memory has cached since it was opened
 /// elsewhere.
 fn reread_kernel_state(fd: &OwnedFd) {
-    // Where that cannot be asked for, memory is as good as the drive.
+    // Where that is not supported, cached data has to do.
     let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 

@@ -1,4 +1,4 @@
-//! Consent that a person gives: to overwrite a block device or an existing file that was named by what it is known by.
+//! Consent by the user: to overwrite a block device or an existing file by its stable name.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -39,8 +39,8 @@ impl Consent {
         Self::take(&loss.path, loss, agreement)
     }
 
-    /// Consents to rewriting the block device at `path` with what is on it already: nothing that it carries has to be named, as nothing of it
-    /// is lost. Every other check is the same.
+    /// Consents to rewriting the block device at `path` with the data already on it: its contents need not be
+    /// named, as nothing is lost. Every other check is the same.
     ///
     /// # Errors
     /// As [`Consent::to_overwrite`]; and a refusal of what is no block device.
@@ -162,7 +162,7 @@ fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
     }
 }
 
-/// How often it is looked whether a file is still open elsewhere.
+/// How many times to check whether a file is still open elsewhere.
 const OPEN_TRIES: u32 = 40;
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ mod tests {
         let lock_holder = held_for_a_moment(locked);
         open_file(&path).unwrap();
         lock_holder.join().unwrap();
-        // Whoever keeps it is in the way.
+        // A program that keeps it open is in the way.
         let kept = File::open(&path).unwrap();
         if Lease::take(File::options().read(true).write(true).open(&path).unwrap()).err()
             == Some(LeaseError::Taken)

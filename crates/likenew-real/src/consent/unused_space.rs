@@ -32,12 +32,12 @@ use crate::stable_id::StableId;
 /// What is discarded begins and ends on multiples of this, and is no shorter.
 pub(super) const GRAIN: u64 = 1 << 20;
 
-/// Space of a disk outside of its partitions, and what was seen around it.
+/// Space of a disk outside of its partitions, and the state of the disk around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusedSpace {
     /// Where the disk is, without symbolic links.
     pub path: PathBuf,
-    /// What it is known by: what has to be typed.
+    /// Its stable name, which has to be typed.
     pub id: StableId,
     /// Maker and model, where known.
     pub model: Option<String>,
@@ -92,7 +92,7 @@ impl UnusedSpace {
         }
     }
 
-    /// Looks at the disk at `path`, and changes nothing.
+    /// Examines the disk at `path`, and changes nothing.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -202,7 +202,7 @@ impl UnusedConsent {
         self.fd.as_fd()
     }
 
-    /// Whether everything still is as it was.
+    /// Checks that nothing has changed.
     ///
     /// # Errors
     /// A refusal, if not.
@@ -249,7 +249,7 @@ fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
         }
         partitions.push(number(at + 8) * block..(number(at + 8) + number(at + 12)) * block);
     }
-    // Copies of tables, and RAID of mainboards, lie in the last sectors.
+    // The last sectors hold copies of tables, and RAID metadata of mainboards.
     Ok(Table { partitions, tables: [0..512, 0..0], end: bytes.saturating_sub(GRAIN) })
 }
 

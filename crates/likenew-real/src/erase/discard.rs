@@ -1,4 +1,5 @@
-//! Discard of a whole block device or partition, or of what no partition covers: the gentlest way to make every block free again, of all that destroy.
+//! Discard of a whole block device or partition, or of space that no partition covers: the gentlest
+//! destructive way to free every block.
 //!
 //! Tells a drive that nothing on it is of use. It need not erase anything for that, at once or ever, and may
 //! answer reads with anything: this does not make data unreadable. Some drives are busy with it for minutes
@@ -18,13 +19,13 @@ use crate::lab_error::io_error;
 use crate::mounts::DeviceNumber;
 use crate::stat;
 
-/// Bytes of one request, so that it can be seen how far it has come, and ended in between. What the kernel makes of it is up to
-/// the drive (`discard_max_bytes`).
+/// Bytes of one request, so that progress shows and it can be stopped in between. The kernel splits it to the
+/// drive's limit (`discard_max_bytes`).
 pub const STEP: u64 = 1 << 30;
-/// After so many refused steps the rest is not tried.
+/// Refused steps after which the rest is not tried.
 const REFUSALS_MAX: usize = 8;
 
-/// What a discard came to. Nobody can see from outside what the drive has made of it.
+/// The result of a discard. What the drive does with it cannot be seen from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiscardReport {
     /// Bytes that it was asked for.
@@ -34,14 +35,14 @@ pub struct DiscardReport {
     /// Bytes of discards that the kernel counted as sent to this device in that time, where it counts them.
     /// Less than was accepted means that parts at the edges were too short for the drive.
     pub bytes_counted: Option<u64>,
-    /// What was refused, and the system's word for why.
+    /// What was refused, and the system's error.
     pub refusals: Vec<(Range<u64>, String)>,
     /// Whether it was stopped early, by `watch` or after too many refusals.
     pub is_stopped: bool,
 }
 
 impl DiscardReport {
-    /// Adds what came of another range.
+    /// Adds the result of another range.
     fn add(&mut self, other: Self) {
         self.bytes_asked += other.bytes_asked;
         self.bytes_done += other.bytes_done;
@@ -128,7 +129,7 @@ pub(super) fn in_steps(
         let end = range.end.min((at / step + 1) * step);
         match ioctls::discard(&device, at, end - at) {
             Ok(()) => came.bytes_done += end - at,
-            // Nothing has reached the drive, so this is no half-done work.
+            // Nothing has reached the drive, so nothing is half done.
             Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards(path)),
             Err(Errno::INTR) => continue,
             Err(errno) => came.refusals.push((at..end, errno.to_string())),

@@ -17,7 +17,7 @@ use crate::consent::UnusedSpace;
 use crate::mounts::Mount;
 use crate::nvme_admin::{self, ReadCommand};
 
-/// Where it is known from what no partition covers.
+/// The origin of the space that no partition covers.
 const TABLE: &str = "the partition table";
 
 /// Answers `Probe::Feasibility` for the folder, file or device of `fd`.
@@ -39,7 +39,7 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
             let found = for_drive(drive, Environment { power, security }, action);
             feasibility.objections.extend(found.iter().filter_map(|found| objection(found, action)));
         }
-        // Whoever gives a folder wants to keep what is in it.
+        // A user who names a folder wants to keep its files.
         if is_device {
             feasibility.manual_steps.extend(manual_steps(drive, security));
         }
@@ -66,7 +66,7 @@ fn objection(found: &Precondition, action: ActionKind) -> Option<Objection> {
     Some(Objection { action, forbids: found.stands_against(action), reason })
 }
 
-/// What a drive has of what is only written down.
+/// The steps of a drive that are only described.
 fn manual_steps(drive: &Drive, security: Option<AtaSecurity>) -> Vec<ManualStep> {
     let path = Path::new("/dev").join(&drive.name);
     match (drive.kind, security) {

@@ -1,7 +1,7 @@
 //! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base Specification 2.0, §5.14).
 //!
-//! The namespace is the one behind the descriptor that the consent holds: the kernel sends the command to that one's controller, and
-//! says its number. No name of a device is ever turned into another.
+//! The namespace is the one of the consent's descriptor: the kernel sends the command to its controller, and
+//! reports its number. No device name is ever turned into another.
 
 use likenew_core::lab_error::LabError;
 use rustix::fs::fstat;
@@ -43,7 +43,7 @@ impl Erase {
     }
 }
 
-/// What a format would do, found out without changing anything.
+/// The plan of a format, made without changing anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatPlan {
     /// The namespace's number.
@@ -71,21 +71,21 @@ pub struct FormatPlan {
 /// How a format ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatReport {
-    /// Whether size and format are what they were.
+    /// Whether size and format are unchanged.
     pub is_as_before: bool,
     /// Whether the kernel has read the partition table again.
     pub partitions_read: bool,
 }
 
-/// The longest that other tools wait, and as much more for a drive that is large.
+/// The longest wait of other tools, and as much again for a large drive.
 const TIMEOUT_MS: u64 = 600_000;
 const TIMEOUT_MS_PER_TIB: u64 = 300_000;
 
 impl FormatPlan {
-    /// Looks at the namespace behind a consent.
+    /// Examines the namespace of a consent.
     ///
     /// # Errors
-    /// A refusal that says what stands against it, and what to do.
+    /// A refusal that says what prevents it, and what to do.
     pub fn inspect(consent: &Consent, erase: Erase) -> Result<Self, LabError> {
         let device = consent.descriptor();
         let path = consent.path().display();
@@ -176,7 +176,8 @@ impl FormatPlan {
             | u32::from(self.format_index >> 4) << 12
     }
 
-    /// The same in words, for a log and for a person: `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
+    /// The same in words, for the log and the user:
+    /// `namespace 1, erase of user data, LBA format 0 (512 bytes) as it is`.
     pub fn text(&self) -> String {
         let erase = match self.erase {
             Erase::UserData => "erase of user data",
@@ -190,7 +191,8 @@ impl FormatPlan {
         )
     }
 
-    /// Does it, and blocks until the drive has answered, which may take minutes. Nothing can end it early.
+    /// Formats the namespace, and blocks until the drive has answered, which may take minutes. It cannot be
+    /// stopped.
     ///
     /// # Errors
     /// A refusal of the drive in words; or what the plan was made for is not what the consent holds any more.

@@ -1,4 +1,4 @@
-//! Puts together what the readers find: for a mounted file system, or for a block device.
+//! Combines what the readers find: for a mounted file system, or for a block device.
 
 use std::path::Path;
 
@@ -149,7 +149,7 @@ fn drive(
     drive
 }
 
-/// What each kind of drive says of its state by the means that it has.
+/// The health of a drive, by the means of its kind.
 fn state(subject: &Subject<'_>, drive: &mut Drive) {
     match subject.kind {
         DriveKind::Nvme => {
@@ -205,7 +205,7 @@ fn temperature(subject: &Subject<'_>) -> Fact<f64> {
         return Fact::NotQueried;
     }
     let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
-    // A number that no drive can have is none.
+    // Impossible values count as unknown.
     let degrees = source.read().temperature_c.filter(|degrees| (-100.0..=300.0).contains(degrees));
     Fact::from_option(degrees, "it holds no temperature", origin)
 }

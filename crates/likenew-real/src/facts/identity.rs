@@ -1,4 +1,4 @@
-//! Who a drive is, as the system and the drive itself say.
+//! The identity of a drive, as the system and the drive itself report.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use likenew_core::facts::{DriveKind, Fact, Identity, Serial};
@@ -19,7 +19,7 @@ const PURPOSE: &[u8] = b"likenew: serial number of a drive";
 
 const SILENT: &str = "the drive does not report it";
 
-/// Who it is.
+/// Its identity.
 pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
     let identify = subject.ata_identify();
     let sectors = subject.roots.count::<u64>(&subject.device, "size");

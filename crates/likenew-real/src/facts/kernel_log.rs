@@ -31,7 +31,7 @@ pub(crate) fn kernel_log(queries: &dyn super::machine_query::MachineQuery) -> Fa
     super::machine_query::answer(queries, "", Question::KernelLog).map(|bytes| records(&bytes))
 }
 
-/// What it says of the drive, and how often.
+/// Its lines about the drive, and how many.
 pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
     let names = names(subject);
     let lines = records.clone().map(|records| {
@@ -56,7 +56,7 @@ pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &m
     Log { lines: lines.map(newest) }
 }
 
-/// Memory of the host that the kernel says it gave to an NVMe drive: `nvme nvme0: allocated 64 MiB host memory buffer.`
+/// Host memory that the kernel granted to an NVMe drive: `nvme nvme0: allocated 64 MiB host memory buffer.`
 pub(crate) fn host_memory_bytes(log: &Log) -> Option<Fact<u64>> {
     let (lines, origin) = (log.lines.value()?, log.lines.origin()?);
     let line = lines.iter().rev().find(|line| line.kind == LogKind::HostMemory)?;
@@ -100,7 +100,7 @@ fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| bounds(at))
 }
 
-/// Words by which drivers of Linux complain, the most telling first.
+/// Words in complaints of Linux's drivers, the clearest first.
 const WORDS: [(LogKind, &[&str]); 8] = [
     (LogKind::HostMemory, &["host memory"]),
     (

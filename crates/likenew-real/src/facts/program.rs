@@ -1,4 +1,4 @@
-//! What another program says, within a time and no longer than some bytes.
+//! The output of another program, within limits of time and bytes.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use likenew_core::units::Nanos;
 use super::machine_query::Refusal;
 use crate::clock::Monotonic;
 
-/// More is no answer to anything that is asked here.
+/// Bytes of output at most: no answer here is longer.
 const BYTES_MAX: u64 = 4 << 20;
 /// How often a program that has closed its output is checked for its end. Chosen: programs end within
 /// milliseconds of that.
@@ -38,7 +38,7 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     std::thread::spawn(move || {
         let mut all = Vec::new();
         let read = output.take(BYTES_MAX).read_to_end(&mut all);
-        // Nobody listens any more where it took too long.
+        // After a timeout the receiver is gone.
         let _ = sender.send(read.map(|_| all));
     });
     let answer = receiver.recv_timeout(limit);

@@ -1,4 +1,5 @@
-//! Where the system's own files lie: under `/`, or under a folder into which those of another machine were copied.
+//! Where the system's own files are: under `/`, or under a folder into which those of another machine were
+//! copied.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
@@ -42,7 +43,7 @@ impl Roots {
         self.real(path).symlink_metadata().is_ok()
     }
 
-    /// What a link says, whether or not it leads anywhere.
+    /// The target of a link, whether or not it exists.
     pub(crate) fn link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.real(path)).ok()
     }
@@ -82,7 +83,7 @@ impl Roots {
         self.bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The first line of a file, without what a terminal would act on.
+    /// The first line of a file, without control characters.
     pub(crate) fn line(&self, path: &str) -> Fact<String> {
         let first = |text: String| {
             let line = text.lines().next()?.trim_matches(['\0', ' ', '\t']).to_owned();

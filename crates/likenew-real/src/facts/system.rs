@@ -1,4 +1,4 @@
-//! This machine as who answers: by ioctls, system calls, and two programs that know how to ask.
+//! This machine as the source of answers: by ioctls, system calls, and two programs.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,8 @@ fn kernel_log() -> Result<Vec<u8>, Refusal> {
     Ok(all)
 }
 
-/// What a program says of a device. Programs are asked where there is no other way, and none of them is needed.
+/// The output of a program about a device. Programs are used where there is no other way, and none of them is
+/// required.
 fn run(program: &str, arguments: &[&str], device: &str) -> Result<Vec<u8>, Refusal> {
     if !rustix::process::geteuid().is_root() {
         return Err(Refusal::Rights);

@@ -74,7 +74,7 @@ fn last_run(roots: &Roots, queries: &dyn MachineQuery) -> Fact<u64> {
     }
 }
 
-/// Whether the service trims this mount, why, and where that is known from.
+/// Whether the service trims this mount, why, and how that is known.
 fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), String> {
     let no = |reason: String, origin: &str| Ok((false, reason, origin.to_owned()));
     if !SENDERS.contains(&&*mount.kind) {

@@ -25,7 +25,7 @@ impl Claims {
     /// Claims it, but for devices that this user may not open.
     ///
     /// # Errors
-    /// Somebody has claimed one of them: which, and what to do.
+    /// Another program has claimed one of them: which, and what to do.
     pub(crate) fn take(target: &Target) -> Result<Self, String> {
         Ok(Self { _descriptors: claim(target)? })
     }
@@ -78,7 +78,7 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
     Ok(claims)
 }
 
-/// What came of claiming one device.
+/// The result of claiming one device.
 enum ClaimResult {
     Taken(OwnedFd),
     Busy,

@@ -21,7 +21,7 @@ const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 /// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device (Documentation/admin-guide/devices.txt of the Linux sources).
 const MTD_BLOCK_MAJOR: u32 = 31;
 
-/// How one of them came to be among those that reach the target's bytes.
+/// How one of them reaches the target's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RelationKind {
     /// By partitions alone: the kernel keeps claims on these apart itself.
@@ -122,7 +122,7 @@ impl<'a> Overlaps<'a> {
         Some((number, self.snapshot.nodes.get(&number)?))
     }
 
-    /// Adds what was not known yet, and says where it stands.
+    /// Adds a new one, and returns its index.
     fn add(&mut self, new: Overlap) -> Option<usize> {
         let range = new.ranges[0].clone();
         let known = self.overlaps.iter().position(|known| known.store == new.store);
@@ -320,7 +320,7 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    /// Notes who uses one of them directly.
+    /// Records who uses one of them directly.
     fn visit(&mut self, index: usize) {
         let Overlap { store, is_below, ref relation, .. } = self.overlaps[index];
         let is_target = index == 0;
@@ -433,7 +433,7 @@ impl<'a> Overlaps<'a> {
         let candidates: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
         let clock = Monotonic::start();
         let mut visited = opener_of(&candidates, Access::Writing)?;
-        // Some look only for a moment, though they could write (losetup, udev's helpers).
+        // Some open it only for a moment, though for writing (losetup, udev's helpers).
         for _ in 0..PASSING_TRIES {
             clock.rest(clock.now() + PASSING_PAUSE);
             visited = opener_of(&candidates, Access::Writing)?;

@@ -1,4 +1,5 @@
-//! Goes through folders: how many files of which kind with how many bytes, without opening more of them than it has to.
+//! Walks through folders: how many files of which kind with how many bytes, opening no more of them than
+//! necessary.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;

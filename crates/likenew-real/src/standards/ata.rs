@@ -38,7 +38,7 @@ pub struct AtaSecurity {
     pub sanitize: Sanitize,
 }
 
-/// What it says of TRIM (words 69 and 169).
+/// Its TRIM support (words 69 and 169).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TrimSupport {
     /// It takes TRIM.
@@ -49,7 +49,8 @@ pub(crate) struct TrimSupport {
     pub(crate) reads_zeros: bool,
 }
 
-/// What a drive has to announce before it is asked: one that does not know a command refuses it, and the kernel logs that as an error.
+/// What a drive has to report before it is queried: one that does not know a command refuses it, and the
+/// kernel logs that as an error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Feature {
     /// SMART.
@@ -101,7 +102,7 @@ impl IdentifyDevice {
         self.text(27..47)
     }
 
-    /// Turns a minute, 0 of what does not turn (word 217).
+    /// Rotation in rpm, 0 for a drive that does not rotate (word 217).
     pub(crate) fn rotation_rpm(&self) -> Option<u32> {
         rotation(self.words[217])
     }

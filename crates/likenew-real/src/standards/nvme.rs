@@ -52,7 +52,7 @@ impl<'a> Controller<'a> {
         (celsius(266), celsius(268))
     }
 
-    /// Memory of the host that it wants, and the least that is of use to it (HMPRE, HMMIN), in bytes.
+    /// Host memory that it prefers, and the least that it can use (HMPRE, HMMIN), in bytes.
     pub(crate) fn host_memory_bytes(&self) -> (u64, u64) {
         (self.number(272, 4) * HOST_MEMORY_UNIT_BYTES, self.number(276, 4) * HOST_MEMORY_UNIT_BYTES)
     }

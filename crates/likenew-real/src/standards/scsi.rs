@@ -22,7 +22,7 @@ pub(crate) fn provisioning(answer: &[u8]) -> Option<Provisioning> {
     Some(Provisioning { unmaps: flags & 0x80 != 0, reads_as: flags >> 2 & 0b111 })
 }
 
-/// Turns a minute out of Block Device Characteristics, page B1h; 0 of what does not turn.
+/// The rpm from Block Device Characteristics, page B1h; 0 for a disk that does not rotate.
 pub(crate) fn rotation_rpm(answer: &[u8]) -> Option<u32> {
     let rate = page(answer, 0xB1)?.get(4..6)?;
     rotation(u16::from_be_bytes([rate[0], rate[1]]))

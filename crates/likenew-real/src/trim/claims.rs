@@ -1,4 +1,5 @@
-//! What a drive says of itself: by NVMe's Identify, ATA's IDENTIFY DEVICE, or SCSI's page of logical block provisioning.
+//! What a drive reports of itself: by NVMe's Identify, ATA's IDENTIFY DEVICE, or SCSI's page of logical block
+//! provisioning.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;

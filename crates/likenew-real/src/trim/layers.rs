@@ -1,4 +1,5 @@
-//! Which layers lie between a file system and the medium, and which of them let TRIM pass, as /sys and the mount say.
+//! Which layers are between a file system and the medium, and which of them pass TRIM on, as /sys and the
+//! mount say.
 
 use likenew_core::facts::LayerKind;
 use likenew_core::trim::{Layer, TrimPath};

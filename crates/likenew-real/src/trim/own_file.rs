@@ -50,7 +50,7 @@ impl<'a> OwnFile<'a> {
         fsync(&self.fd)
     }
 
-    /// Gives up the blocks of a range, for good: when this returns, a crash would not bring them back.
+    /// Frees the blocks of a range durably: when this returns, a crash would not bring them back.
     pub(crate) fn release(&self, range: &Range<u64>) -> Result<(), Errno> {
         fallocate(&self.fd, PUNCH, range.start, range.end - range.start)?;
         fsync(&self.fd)?;

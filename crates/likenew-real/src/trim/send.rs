@@ -1,4 +1,5 @@
-//! Tells the drive of blocks that a file of ours has freed: by asking the file system, or by waiting for one that does it unasked.
+//! Sends TRIM for blocks that a file of ours has freed: by asking the file system, or by waiting for one that
+//! does it on its own.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -32,7 +33,8 @@ impl Sender {
         Self { immediate: mounted.discards_immediately(), before: Counters::read(&devices), devices }
     }
 
-    /// Tells the drive of `places`, which were freed just now and hold `bytes`; `unplaced` says why where they are not known.
+    /// Sends TRIM for `places`, which were freed just now and hold `bytes`; `unplaced` says why where they
+    /// are not known.
     pub(crate) fn send(
         &self,
         folder: impl AsFd,
