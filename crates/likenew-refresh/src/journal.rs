@@ -1,4 +1,4 @@
-//! What is known of a refresh if everything else ends: its plan, how far it came, and the chunks in flight.
+//! What remains of a refresh that was cut off: its plan, how far it came, and the chunks in flight.
 //!
 //! ```text
 //! plan | slot 0: record, chunk | slot 1: record, chunk
@@ -14,7 +14,7 @@ use crate::plan::{CHUNK_BYTES_MAX, PLAN_BYTES_MAX, Plan};
 use crate::ranges::Ranges;
 use crate::record::{BLOCK, Kind, Record};
 
-/// So many chunks are kept at once.
+/// Chunks that are kept at once.
 pub(crate) const SLOTS: usize = 2;
 
 /// A journal on its file.
@@ -30,14 +30,14 @@ pub struct Journal<F> {
     slots_at: u64,
 }
 
-/// What a slot turned out to hold.
+/// The contents of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// A record and its bytes.
     Whole(Record, Vec<u8>),
     /// A record whose bytes are not all there.
     Torn(Record),
-    /// Nothing that can be read.
+    /// Nothing readable.
     Nothing,
 }
 
@@ -69,7 +69,7 @@ impl<F: DurableFile> Journal<F> {
     /// Reads the plan of a journal.
     ///
     /// # Errors
-    /// It is none, is of another version, or is damaged.
+    /// It is not a journal, has another version, or is damaged.
     pub fn open(mut file: F) -> Result<Self, RefreshError> {
         let bytes = file.bytes().map_err(RefreshError::journal("look at"))?;
         let (plan, id, slots_at) = Plan::decode(bytes, |first| {
@@ -99,7 +99,7 @@ impl<F: DurableFile> Journal<F> {
         }))
     }
 
-    /// What it was begun for.
+    /// Its task.
     pub fn identity(&self) -> &str {
         &self.plan.identity
     }
@@ -186,7 +186,7 @@ impl<F: DurableFile> Journal<F> {
         Err(RefreshError::Damaged(format!("slot {index} holds what this refresh has not written")))
     }
 
-    /// Longer ones there are none.
+    /// There are no longer ones.
     pub(crate) const BYTES_MAX: u64 = (BLOCK as u64 + PLAN_BYTES_MAX).next_multiple_of(BLOCK as u64)
         + SLOTS as u64 * (BLOCK as u64 + CHUNK_BYTES_MAX as u64);
 

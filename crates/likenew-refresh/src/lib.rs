@@ -1,4 +1,4 @@
-//! What is there is written again where it is, and nothing is lost.
+//! Rewrites data in place without loss.
 //!
 //! Flash that has held its data for long reads slowly; rewritten it reads as fast as ever. [`Refresh`] does
 //! that over a [`BlockStore`](likenew_core::block_store::BlockStore), chunk by chunk, one write each, so that

@@ -8,7 +8,7 @@ use crate::error::RefreshError;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(Vec<Range<u64>>);
 
-/// More of them are never kept in a journal.
+/// Ranges in a journal, at most.
 pub(crate) const RANGES_MAX: usize = 1 << 18;
 
 impl Ranges {
@@ -98,7 +98,7 @@ impl Ranges {
         Self(kept)
     }
 
-    /// In order.
+    /// From the lowest address up.
     pub fn as_slice(&self) -> &[Range<u64>] {
         &self.0
     }
@@ -108,7 +108,7 @@ impl Ranges {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Bytes of them that lie before `offset`.
+    /// Bytes of them before `offset`.
     pub fn bytes_before(&self, offset: u64) -> u64 {
         self.0.iter().map(|range| range.end.min(offset).saturating_sub(range.start)).sum()
     }

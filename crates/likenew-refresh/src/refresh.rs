@@ -23,7 +23,7 @@ pub struct Refresh<S, F> {
     store: S,
     journal: Journal<F>,
     buffer: ChunkBuffer,
-    /// The first byte that is not dealt with.
+    /// The first byte that is not done.
     at: u64,
     /// Of the last record.
     turn: u64,
@@ -44,12 +44,12 @@ pub enum Step {
     Zeros(Range<u64>),
 }
 
-/// How far a refresh is.
+/// The progress of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that are dealt with, by earlier runs, too.
+    /// Bytes that are done, by earlier runs, too.
     pub done_bytes: u64,
-    /// Bytes to deal with in all.
+    /// Bytes to do in all.
     pub all_bytes: u64,
     /// Bytes that this run has written to the store.
     pub written_bytes: u64,
@@ -113,7 +113,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         (self.store, self.journal.into_file())
     }
 
-    /// How far it is.
+    /// Its progress.
     pub fn progress(&self) -> Progress {
         let ranges = self.journal.ranges();
         Progress {
@@ -129,7 +129,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         &self.journal
     }
 
-    /// What is rewritten, to be asked between steps, such as for its temperature.
+    /// The store, for queries between steps, such as for its temperature.
     pub fn store(&mut self) -> &mut S {
         &mut self.store
     }

@@ -1,4 +1,5 @@
-//! Going on after a cut: what the journal and the store say together, and what may be done about it.
+//! Resuming after an interruption: what the journal and the store say together, and what may be done about
+//! it.
 
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ use crate::witnesses::{fingerprint, witnesses};
 pub struct InspectedRefresh<S, F> {
     store: S,
     journal: Journal<F>,
-    /// The first byte that is not dealt with.
+    /// The first byte that is not done.
     at: u64,
     turn: u64,
     in_flight: Vec<InFlight>,
@@ -33,7 +34,7 @@ struct InFlight {
     differences: Vec<Difference>,
 }
 
-/// Blocks of a chunk in flight that are not what was saved of them.
+/// Blocks of a chunk in flight that differ from what was saved of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Where.
@@ -46,7 +47,7 @@ pub struct Difference {
 const TORN_BLOCKS: u64 = 8;
 
 impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
-    /// Looks at the journal on `file` and at the `store` of which that is known, and writes nothing.
+    /// Inspects the journal in `file` and the `store`, of which `known` is true, and writes nothing.
     ///
     /// # Errors
     /// It is no journal, or another's, or damaged; the refresh was finished; or the store was written to
@@ -96,7 +97,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         found.check_witnesses()
     }
 
-    /// What it is about.
+    /// Its task.
     pub fn journal(&self) -> &Journal<F> {
         &self.journal
     }
@@ -130,7 +131,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
     /// finds it there).
     ///
     /// # Errors
-    /// More differs than a cut explains; or file or store fail, and the refresh can be gone on with later.
+    /// More differs than a cut explains; or file or store fail, and the refresh can be resumed later.
     pub fn resume(mut self, salvage: &mut impl DurableFile) -> Result<Refresh<S, F>, RefreshError> {
         let block = u64::from(self.store.block());
         for chunk in &self.in_flight {
@@ -151,7 +152,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         Ok(refresh)
     }
 
-    /// Holds the store against its witnesses.
+    /// Compares the store with its witnesses.
     fn check_witnesses(mut self) -> Result<Self, RefreshError> {
         let fingerprint = fingerprint(self.journal.witnesses(), &mut self.store)
             .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;

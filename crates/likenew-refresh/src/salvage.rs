@@ -1,4 +1,4 @@
-//! Keeps what lay where a chunk is restored: most likely torn, and kept all the same.
+//! Saves the existing data before a chunk is restored: most likely torn, but kept all the same.
 
 use std::ops::Range;
 

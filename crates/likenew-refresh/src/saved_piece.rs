@@ -1,4 +1,4 @@
-//! What can be taken out of a journal, or of what was kept, even if all else of it is damaged.
+//! Recovers pieces from a journal or a salvage file, even if everything else in it is damaged.
 
 use std::io::Write;
 use std::ops::Range;
@@ -8,16 +8,16 @@ use crate::error::RefreshError;
 use crate::plan::CHUNK_BYTES_MAX;
 use crate::record::{BLOCK, Kind, Record};
 
-/// A piece that is whole on file.
+/// An intact piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedPiece {
     /// Where on the store its bytes are from.
     pub range: Range<u64>,
-    /// Whether it is a chunk that was saved before it was written; what lay there after a cut, otherwise.
+    /// Whether it is a chunk that was saved before it was written; otherwise data found after a cut.
     pub is_chunk: bool,
     /// In which order chunks were saved.
     pub turn: u64,
-    /// Where it stands on file.
+    /// Its place in the file.
     at: u64,
 }
 

@@ -20,10 +20,10 @@ pub struct RefreshSession<S> {
     salvage: Option<PathBuf>,
 }
 
-/// What is known of a store without its journal, and must be so in the journal, too.
+/// What is known of a store without its journal; the journal must agree.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreFacts<'a> {
-    /// What the store is known by.
+    /// The identity of the store.
     pub identity: &'a str,
     /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
     pub marks: &'a [Range<u64>],
@@ -38,24 +38,24 @@ impl<'a> From<&'a str> for StoreFacts<'a> {
 /// How a session has ended.
 #[derive(Debug)]
 pub enum End {
-    /// All is written again.
+    /// All is rewritten.
     Complete,
     /// It was asked to stop, and nothing is in flight.
     Stopped,
-    /// Somebody else wants the store, and nothing is in flight.
+    /// Another program wants the store, and nothing is in flight.
     Wanted,
     /// It cannot continue.
     Failed(RefreshError),
 }
 
-/// What a session has come to.
+/// The result of a session.
 #[derive(Debug)]
 pub struct Outcome {
     /// How it ended.
     pub end: End,
     /// How far it came.
     pub progress: Progress,
-    /// Where what was torn is kept, if anything was.
+    /// The file with torn data, if there was any.
     pub salvage: Option<PathBuf>,
     /// Where the journal is, if it is still needed.
     pub journal: Option<PathBuf>,
@@ -129,7 +129,7 @@ impl<S: BlockStore> RefreshSession<S> {
 }
 
 impl<S: BlockStore> InspectedRefresh<S, JournalFile> {
-    /// Notes durably in which boot it is gone on with, as [`JournalFile::note_resumed_in`].
+    /// Notes durably in which boot it is resumed, as [`JournalFile::note_resumed_in`].
     ///
     /// # Errors
     /// The system's.
@@ -152,9 +152,9 @@ pub struct InterruptedRefresh {
 pub enum State<S> {
     /// It can be resumed.
     Resumable(Box<InspectedRefresh<S, JournalFile>>),
-    /// It had come to its end.
+    /// It was complete.
     Finished(JournalFile),
-    /// Somebody has written to the store since, and nothing of ours is missing there.
+    /// Another program has written to the store since, and none of our data is missing there.
     Changed(JournalFile),
 }
 
@@ -162,7 +162,7 @@ impl InterruptedRefresh {
     /// Looks for one. A journal that was cut off before anything was saved in it is removed.
     ///
     /// # Errors
-    /// What is there need not be our own; another run has it; it is damaged; or the system's.
+    /// The file may not be our own; another run has it; it is damaged; or the system's error.
     pub fn find(paths: &JournalPaths) -> Result<Option<Self>, RefreshError> {
         let Some(mut file) = JournalFile::open(paths)? else { return Ok(None) };
         let (identity, note) = match Journal::open(&mut file) {
@@ -179,7 +179,7 @@ impl InterruptedRefresh {
         Ok(Some(Self { paths: paths.clone(), file, identity, note }))
     }
 
-    /// What it was begun for.
+    /// Its task.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -197,7 +197,7 @@ impl InterruptedRefresh {
         self.file.modified()
     }
 
-    /// In which boot it was gone on with last, as [`JournalFile::resumed_in`].
+    /// The boot in which it was last resumed, as [`JournalFile::resumed_in`].
     ///
     /// # Errors
     /// The system's.
@@ -205,7 +205,8 @@ impl InterruptedRefresh {
         self.file.resumed_in()
     }
 
-    /// Compares the journal with the store, and writes nothing. All that can be known of the store without the journal is given, and not believed.
+    /// Compares the journal with the store, and writes nothing. All that is known of the store without the
+    /// journal is passed in and checked.
     ///
     /// # Errors
     /// As [`InspectedRefresh::inspect`]; the journal stays.
