@@ -217,7 +217,8 @@ fn holder(file: &File) -> String {
     if command.is_empty() { format!("process {process}") } else { format!("process {process}: {command}") }
 }
 
-/// Lines such as `7: FLOCK  ADVISORY  WRITE 811 fe:00:5636489 0 EOF` (proc(5)); who waits for one has an arrow in it.
+/// Lines such as `7: FLOCK  ADVISORY  WRITE 811 fe:00:5636489 0 EOF` (proc(5)); a waiting process has an
+/// arrow in its line.
 pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
     let stat = fstat(file).ok()?;
     let number = format!("{:02x}:{:02x}:{}", major(stat.st_dev), minor(stat.st_dev), stat.st_ino);
