@@ -47,7 +47,7 @@ pub struct Difference {
 const TORN_BLOCKS: u64 = 8;
 
 impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
-    /// Inspects the journal in `file` and the `store`, of which `known` is true, and writes nothing.
+    /// Inspects the journal in `file` and the `store`, about which `known` is known, and writes nothing.
     ///
     /// # Errors
     /// It is no journal, or another's, or damaged; the refresh was finished; or the store was written to
