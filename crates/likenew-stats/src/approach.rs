@@ -1,11 +1,11 @@
-//! Where a series goes that comes nearer to a limit with every step, by the same share each time.
+//! The limit of a series that approaches it by the same share with every step.
 
-/// What a series of the form v∞ − a·rᵏ is on its way to.
+/// The limit of a series of the form v∞ − a·rᵏ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Approach {
     /// The limit v∞.
     pub limit: f64,
-    /// What is left to go, as a share of the limit.
+    /// The remaining distance, as a share of the limit.
     pub remaining: f64,
 }
 

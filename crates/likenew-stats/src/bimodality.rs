@@ -1,10 +1,11 @@
 //! Whether a list of speeds is one cluster or two.
 //!
-//! All work is on the logarithms, because it is ratios of speeds that matter. A straight slope along the order (a
-//! disk's zones) is taken out. The values are parted where two clusters of equal spread part best; then two things
-//! are asked of the parting. Is it wide: how many standard deviations lie between the levels? And is the valley
-//! empty: how likely are so few values between the levels, if the density there were no lower than beside it, as in
-//! any distribution with one peak? `docs/explanation/method.md` has the formulas and the counted errors.
+//! All work is on the logarithms, because ratios of speeds are what matters. A straight slope along the order
+//! (a disk's zones) is removed. The values are split where two clusters of equal spread separate best. Then
+//! two questions decide. Is the gap wide: how many standard deviations are between the levels? And is the
+//! valley empty: how likely are so few values between the levels, if the density there were no lower than
+//! beside it, as in any distribution with one peak? `docs/explanation/method.md` has the formulas and the
+//! counted errors.
 
 use statrs::distribution::{Binomial, DiscreteCDF as _};
 
@@ -20,7 +21,7 @@ pub enum Modality {
     One,
     /// Two clusters with a valley between them.
     Two(Levels),
-    /// Too few values, too few of them in one group, or a valley that chance may have dug.
+    /// Too few values, too few of them in one group, or a valley that chance may have made.
     Undecided,
 }
 
@@ -37,8 +38,8 @@ pub struct Levels {
     pub low_interval: Option<Interval>,
     /// The interval of `high` at 95 %; `None` below six values.
     pub high_interval: Option<Interval>,
-    /// The interval of `share_low` at 95 %. As those of the medians, it takes the values for independent: where slow ones
-    /// come in [`runs`](Self::runs), it is too narrow.
+    /// The interval of `share_low` at 95%. Like those of the medians, it assumes independent values: where
+    /// slow ones come in [`runs`](Self::runs), it is too narrow.
     pub share_low_interval: Interval,
     /// Distance of the levels over the spread of the values around them, on logarithms: D of Ashman, Bird and Zepf,
     /// "Detecting bimodality in astronomical datasets", Astronomical Journal 108 (1994) 2348–2361.
@@ -86,8 +87,8 @@ const RATIO_MAX: f64 = 1_000.0;
 
 /// Whether speeds, in the order they were measured and in any unit, are of one level or of two.
 ///
-/// A series that falls or rises along a line is one level. Of three or more levels, the two groups that part best
-/// are taken.
+/// A series that falls or rises along a line is one level. Of three or more levels, the best split into two
+/// groups counts.
 ///
 /// # Panics
 /// When a speed is negative or not a number.
@@ -119,7 +120,7 @@ fn without_slope(speeds: Vec<f64>) -> Vec<f64> {
     }
 }
 
-/// What a parting is worth.
+/// How far a split can be trusted.
 enum Standing {
     None,
     Doubtful,
@@ -185,8 +186,8 @@ impl<'a> Split<'a> {
         self.distance() / ((deviation(self.low).powi(2) + deviation(self.high).powi(2)) / 2.0).sqrt()
     }
 
-    /// The probability that chance digs such a valley into a distribution with one peak. Three widths of the valley
-    /// are tried: all between the groups, for tight ones; all between their inner quartiles, for groups whose
+    /// The probability of such a valley in a distribution with one peak. Three widths of the valley are
+    /// tried: all between the groups, for tight ones; all between their inner quartiles, for groups whose
     /// tails meet; and one in between.
     fn chance(&self) -> f64 {
         let of_width = |cut: f64| {

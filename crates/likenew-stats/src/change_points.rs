@@ -52,10 +52,10 @@ pub struct Knee {
 pub const LEAST_CHANGE: f64 = 0.05;
 /// The same for the zones of a disk. Chosen: they differ by a few percent.
 pub const LEAST_CHANGE_OF_ZONES: f64 = 0.01;
-/// A level has at least so many values: one or two that stand apart are a hiccup.
+/// Values of a level, at least: one or two that stand apart are a hiccup.
 pub const LEVEL_MIN: usize = 3;
 
-/// A longer series is taken as the medians of equal pieces, because all pairs of places are tried.
+/// A longer series is reduced to the medians of equal pieces, because all pairs of places are tried.
 const PIECES_MAX: usize = 5_000;
 /// Confidence of the place of a change. Chosen: customary.
 const CONFIDENCE: f64 = 0.95;
@@ -137,9 +137,9 @@ impl Search {
         pieces.start * self.width..(pieces.end * self.width).min(self.count)
     }
 
-    /// The places of the change that the likelihood does not tell apart from the best one: the region of Hansen, "Sample
-    /// splitting and threshold estimation", Econometrica 68 (2000) 575–603, where twice the logarithm of the ratio is at
-    /// most −2·ln(1 − √0.95) = 7.35.
+    /// The places of the change that the likelihood cannot distinguish from the best one: the region of
+    /// Hansen, "Sample splitting and threshold estimation", Econometrica 68 (2000) 575–603, where twice the
+    /// logarithm of the ratio is at most −2·ln(1 − √0.95) = 7.35.
     fn knee(&self, values: &[f64], before: &Range<usize>, after: &Range<usize>) -> Knee {
         let (own, next) = (self.sums.mean(before), self.sums.mean(after));
         let squares = |at: usize| {

@@ -1,4 +1,4 @@
-//! A choice among explanations by what they predict of points that they have not seen.
+//! A choice among explanations by their predictions for points that were held out.
 
 use crate::summary::{maximum, mean, standard_deviation};
 
@@ -33,7 +33,7 @@ pub fn hold_out(
 }
 
 impl HoldOut {
-    /// The mean size of its errors, as a share: 0.1 is wrong by a factor of 1.1 either way.
+    /// The mean size of its errors, as a share: 0.1 means wrong by a factor of 1.1 either way.
     pub fn typical(&self) -> f64 {
         mean(&self.sizes()).expect("something was held out").exp_m1()
     }

@@ -1,7 +1,7 @@
 //! How far an estimate can be trusted: confidence intervals from few passes, from many values, and of counts.
 //!
-//! One value has no interval: nothing in it says how the next one would differ. The functions answer `None` there, and
-//! a report has to say "measured once".
+//! One value has no interval: it does not show how the next one would differ. The functions return `None`
+//! there, and a report has to say "measured once".
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -62,7 +62,7 @@ pub const RESAMPLES: usize = 2_000;
 /// the jackknife. Like every bootstrap it is too narrow for few values: see the counted coverage in `docs/explanation/method.md`.
 /// `None` below [`BOOTSTRAP_VALUES_MIN`] values.
 ///
-/// `statistic` gets resampled values in no particular order and must not answer with not-a-number.
+/// `statistic` gets resampled values in no particular order and must not return not-a-number.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value or a statistic is not a number.

@@ -1,11 +1,11 @@
-//! Weighted linear least squares: how much of each of a few known shapes is in some values.
+//! Weighted linear least squares: the amount of each of a few known shapes in some values.
 
 use nalgebra::{SMatrix, SVector};
 
-/// What a fit of `SHAPES` shapes came to.
+/// The result of a fit of `SHAPES` shapes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastSquares<const SHAPES: usize> {
-    /// How much of each shape there is; 0 of those that were left out.
+    /// The amount of each shape; 0 for those that were left out.
     pub coefficients: [f64; SHAPES],
     /// The inverse of the weighted normal matrix: times the variance of a value of weight 1, the covariance of the coefficients.
     pub inverse: [[f64; SHAPES]; SHAPES],

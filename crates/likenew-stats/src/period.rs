@@ -1,8 +1,8 @@
-//! The period of a series that has one: how far apart its pulses come, when they come at equal distances.
+//! The period of a series: how far apart its pulses are, when they come at equal distances.
 //!
-//! Some series carry two rhythms: a fast wave that takes most of the time (units that are written at once), and rare pulses
-//! on top of it (pauses). Sampled at steps that do not fit it, the wave beats at any distance. So the wave is looked for first, and
-//! the series is summed over whole waves.
+//! Some series have two rhythms: a fast wave that takes most of the time (units that are written at once),
+//! and rare pulses on top of it (pauses). Sampled at steps that do not fit it, the wave beats at any
+//! distance. So the wave is searched first, and the series is summed over whole waves.
 
 use std::f64::consts::TAU;
 
@@ -18,16 +18,16 @@ pub struct Period {
     pub interval: Interval,
     /// Autocorrelation at this distance, 1 for a series that repeats itself exactly.
     pub strength: f64,
-    /// The share of the sum of the series that the pulses are, above what is usual between them.
+    /// The share of the pulses in the sum of the series, above the usual level between them.
     pub share: f64,
 }
 
-/// A period is seen at least so often.
+/// How many times a period must be seen.
 const PERIODS_MIN: usize = 3;
-/// Fewer values or sums than this say nothing, and more sums are not needed at once.
+/// Least number of values or sums. Chosen: fewer show no rhythm.
 const VALUES_MIN: usize = 48;
 const VALUES_MAX: usize = 2048;
-/// A period has at least so many sums.
+/// Sums in a period, at least.
 const LAG_MIN: usize = 6;
 /// An autocorrelation below this is no rhythm. Chosen: with it no series of noise and no wave alone was taken
 /// for pulses, of 40 each (`docs/explanation/method.md`).
@@ -37,7 +37,8 @@ const WAVE_STRENGTH_MIN: f64 = 0.3;
 /// Between two pulses the autocorrelation falls below this. Chosen: without a fall, a slow change of the
 /// series would look like a peak.
 const TROUGH_MAX: f64 = 0.18;
-/// A distance whose autocorrelation is this share of the highest is as good; the shortest such counts, others are multiples.
+/// A peak with this share of the highest autocorrelation is as good; the shortest such distance counts, as
+/// others are multiples. Chosen.
 const AS_GOOD: f64 = 0.9;
 /// A series with this autocorrelation, at no shorter distance, is periodic without a search for a wave.
 /// Chosen: nearly an exact repetition.
@@ -61,15 +62,15 @@ const MULTIPLES_MAX: f64 = 8.0;
 const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
 /// Least number of values between two pulses; fewer are a wave. Chosen: pulses are rare.
 const LENGTH_MIN: f64 = 24.0;
-/// Pulses are rare: so many waves lie between two of them, at least (an erase block has 64 units and more).
+/// Waves between two pulses, at least (an erase block has 64 units and more). Chosen.
 const WAVES_PER_PULSE_MIN: f64 = 40.0;
-/// Values that a wave is looked for in.
+/// Values that are searched for a wave.
 const WAVE_VALUES: usize = 8192;
 /// How many parts of the first peak are tried, on how many values; the best of them are refined.
 const PARTS_MAX: u32 = 48;
 const SCREEN_POINTS: usize = 512;
 const SHARPEN_PASSES: usize = 3;
-/// A wave has at least this share of the sum in its spectral line.
+/// Least share of a wave's spectral line in the sum. Chosen.
 const LINE_MIN: f64 = 0.25;
 
 /// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen
@@ -102,7 +103,8 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
     pulses.iter().all(|of| is_multiple(of.length, shortest.length)).then_some(shortest)
 }
 
-/// The period of a series in which nothing comes sooner. What seems to be a wave there is a part of it, and keeps its first multiples out.
+/// The period of a series that repeats at no shorter distance. An apparent wave in it is a part of it, and
+/// hides its first multiples.
 fn plain(values: &[f64], least: f64) -> Option<Period> {
     let end = &values[values.len().saturating_sub(VALUES_MAX)..];
     let found = rhythm(end, 2, PLAIN).filter(|found| found.length >= LENGTH_MIN.max(least))?;
@@ -111,7 +113,8 @@ fn plain(values: &[f64], least: f64) -> Option<Period> {
     (SHARE_MIN..=most).contains(&share).then(|| found.period(1.0, share))
 }
 
-/// Whether a length is about a multiple of another, or so long that sums which are too coarse for the other say nothing of it.
+/// Whether a length is about a multiple of another, or so long that its sums are too coarse to show the
+/// other.
 fn is_multiple(length: f64, of: f64) -> bool {
     let times = (length / of).round();
     times > MULTIPLES_MAX || (times >= 1.0 && (length / (times * of) - 1.0).abs() <= SAME)
@@ -202,7 +205,7 @@ fn smooth(values: &[f64]) -> Vec<f64> {
     values.windows(3).map(|three| three.iter().sum::<f64>() / 3.0).collect()
 }
 
-/// The period of sums of so many values each. The end counts: what is looked for may begin on the way.
+/// The period of sums of so many values each. The end counts: the rhythm may begin only on the way.
 fn of_sums(sums: &[f64], width: f64, least: f64) -> Option<Period> {
     let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
     let lag_min = LAG_MIN.max((least / width) as usize);
@@ -246,7 +249,8 @@ fn rhythm(series: &[f64], lag_min: usize, strength_min: f64) -> Option<Rhythm> {
     Some(Rhythm { length, times, strength })
 }
 
-/// The length as the highest place near its multiples says, as long as these repeat; and the multiple that said it.
+/// The length from the highest place near its multiples, as long as these repeat; and the multiple that gave
+/// it.
 fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
     let (mut length, mut times) = (first as f64, 1);
     for multiple in 2.. {
@@ -266,7 +270,7 @@ fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
     (length, times)
 }
 
-/// What is above the usual in a mean period, as a share of its sum.
+/// The excess of a mean period over its usual level, as a share of its sum.
 fn pulse_share(sums: &[f64], length: f64) -> f64 {
     let phases = (length as usize).clamp(4, 64);
     let mut folded = vec![(0.0, 0usize); phases];

@@ -1,14 +1,15 @@
-//! A positive quantity as a sum of parts none of which is negative: a time as what each access costs, what each byte costs, and so on.
+//! A positive quantity as a sum of parts, none of which is negative: a time as the cost of each access, of
+//! each byte, and so on.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use crate::interval::Interval;
 use crate::least_squares::{LeastSquares, dot, least_squares, quadratic};
 
-/// How much of each of `PARTS` parts is in some values.
+/// The amounts of `PARTS` parts in some values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositiveSum<const PARTS: usize> {
-    /// How much of each part there is, at least 0.
+    /// The amount of each part, at least 0.
     pub coefficients: [f64; PARTS],
     /// Of the coefficients of all parts, per square of the scatter.
     inverse: [[f64; PARTS]; PARTS],
@@ -18,7 +19,7 @@ pub struct PositiveSum<const PARTS: usize> {
     pub freedom: usize,
 }
 
-/// Rounds of reweighting; they settle to rounding after five or so.
+/// Rounds of reweighting, at most; they settle to rounding after five or so.
 const ROUNDS_MAX: usize = 40;
 /// Relative change at which a fit counts as settled. Chosen: above rounding, far below any error of a
 /// measurement.

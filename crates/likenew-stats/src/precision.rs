@@ -1,8 +1,8 @@
 //! When to stop measuring: as soon as the mean is known precisely enough.
 //!
-//! Who looks after every pass, and stops at the first narrow interval, stops too often at one that is narrow by
-//! chance. So the interval here is wider than Student's for a fixed number of passes, by a factor that is counted in
-//! `docs/explanation/method.md`.
+//! A check after every pass that stops at the first narrow interval stops too often at one that is narrow by
+//! chance. So the interval here is wider than Student's for a fixed number of passes, by a factor that is
+//! counted in `docs/explanation/method.md`.
 
 use crate::interval::{Interval, mean_interval};
 use crate::summary::mean;
@@ -28,7 +28,7 @@ impl Goal {
     pub const CONFIDENCE: f64 = 0.95;
     /// Fewer passes are too easily alike by chance.
     pub const PASSES_MIN: usize = 5;
-    /// Values that vary by 5 % mostly reach ± 2 % before.
+    /// Passes that vary by 5% mostly reach ±2% before.
     pub const PASSES_MAX: usize = 50;
 }
 

@@ -1,5 +1,5 @@
-//! A positive sum whose parts depend on one number more, such as where a curve has its knee: every candidate is tried, and those that the
-//! values do not tell from the best are kept.
+//! A positive sum whose parts depend on one more number, such as where a curve has its knee: every candidate
+//! is tried, and those that the values cannot distinguish from the best are kept.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 

@@ -1,15 +1,17 @@
-//! After how much a series comes again, when pulses of several sources that keep their distances are all over it.
+//! The distance at which a series repeats, when it is full of pulses of several sources that keep their
+//! distances.
 //!
-//! Where many sources pause in turn, no single pulse stands out, and something fast beats between them. So the series is smoothed by
-//! Gaussian windows of many widths: these leave nothing of a fast wave, whatever its length, where sums of values alias it. What
-//! comes again does so at most widths; what is made by a width, a wave or chance does not.
+//! Where many sources pause in turn, no single pulse stands out, and something fast beats between them. So
+//! the series is smoothed by Gaussian windows of many widths: these leave nothing of a fast wave, whatever
+//! its length, where sums of values alias it. A real repetition shows at most widths; one that is due to a
+//! width, a wave or chance does not.
 
 use std::ops::Range;
 
 use crate::interval::Interval;
 use crate::summary::{mean, median};
 
-/// How a series comes again.
+/// The repetition of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recurrence {
     /// From one time to the next, in values of the series.
@@ -18,13 +20,13 @@ pub struct Recurrence {
     pub interval: Interval,
     /// Mean autocorrelation at this distance and its multiples, 1 for a series that repeats itself exactly.
     pub strength: f64,
-    /// So many widths say so.
+    /// How many widths agree.
     pub widths: usize,
     /// Multiples of the length that fit into a stretch, at the most.
     pub times: usize,
 }
 
-/// Longer stretches are summed to so many values, and less than twice as many.
+/// Longer stretches are summed to at least so many values, and less than twice as many.
 const VALUES: usize = 2048;
 /// Standard deviations of the windows, in values: half an octave apart.
 const WIDTHS: [f64; 10] = [4.0, 5.66, 8.0, 11.3, 16.0, 22.6, 32.0, 45.3, 64.0, 90.5];
@@ -33,7 +35,7 @@ const STEPS: f64 = 3.0;
 /// Standard deviations from the middle of a window to its ends. Chosen: beyond that the weights are
 /// negligible.
 const ENDS: f64 = 3.0;
-/// Fewer smoothed values of a stretch say nothing.
+/// Smoothed values of a stretch, at least. Chosen: fewer show no repetition.
 const SMOOTHED_MIN: usize = 24;
 /// Longest distance that a stretch can show, as a share of it. Chosen: beyond that too few values overlap.
 const LAG_SHARE: f64 = 0.75;
@@ -52,7 +54,8 @@ const REFINES: f64 = 0.5;
 const MULTIPLES_MAX: usize = 12;
 /// Least mean autocorrelation of a peak and its multiples. Chosen: half of an exact repetition.
 const STRENGTH_MIN: f64 = 0.5;
-/// Of those that are this share of the highest, the shortest counts: others are multiples.
+/// A peak with this share of the highest is as good; the shortest such distance counts, as others are
+/// multiples. Chosen.
 const AS_GOOD: f64 = 0.9;
 /// Lengths that differ by less than this share are the same. Chosen: the windows blur the peaks.
 const SAME: f64 = 0.03;
@@ -70,8 +73,9 @@ const LENGTH_ERROR_MIN: f64 = 0.0002;
 /// Places within a period that are distinguished, at most.
 const PHASES: Range<usize> = 8..64;
 
-/// After how many values stretches of a series come again; `None` where most widths do not say the same. What is above the usual in a
-/// period, summed up, has to lie in `pulses`, in the unit of the values: who knows how much is lost in a period keeps other rhythms out.
+/// The number of values after which stretches of a series repeat; `None` where most widths do not agree. The
+/// excess over the usual level in a period, summed up, has to be within `pulses`, in the unit of the values:
+/// a caller that knows how much is lost in a period keeps other rhythms out.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -115,7 +119,7 @@ struct WidthResult {
     length: f64,
     strength: f64,
     times: usize,
-    /// What is above the usual in a period.
+    /// The excess over the usual level in a period.
     loss: f64,
 }
 
@@ -219,7 +223,8 @@ fn autocorrelation(stretches: &[Vec<f64>], lag_max: usize) -> Vec<f64> {
     products.into_iter().zip(squares).map(share).collect()
 }
 
-/// What a mean period has above its usual, summed up: the median over stretches that hold a whole period.
+/// The excess of a mean period over its usual level, summed up: the median over stretches that hold a whole
+/// period.
 fn period_loss(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
     let phases = ((length / (2.0 * width)) as usize).clamp(PHASES.start, PHASES.end);
     let of = |stretch: &Vec<f64>| {

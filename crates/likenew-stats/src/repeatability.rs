@@ -1,10 +1,10 @@
-//! By how much a measured number differs from one time to the next though nothing has changed.
+//! How much a measured number differs from one time to the next though nothing has changed.
 
 use crate::summary::{median, refuse_nan};
 
 /// The median of the absolute differences of two values of a normal distribution, in its standard deviations: √2 times its third quartile.
 const DIFFERENCE: f64 = 0.953_872_552_408_939_8;
-/// What was assumed counts as so many differences.
+/// Differences that the assumed value counts as.
 const ASSUMED: usize = 2;
 
 /// The repeatability standard deviation (ISO 5725-1) of numbers in the order in which they were measured,

@@ -1,4 +1,4 @@
-//! Values that stand out of a series and come again at equal distances: pauses of a drive that erases after every so many
+//! Values that stand out of a series at equal distances: pauses of a drive that erases after every so many
 //! bytes.
 //!
 //! No threshold for spikes is given. The values are split at the widest gaps in size, and of the splits whose
@@ -63,7 +63,7 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
     best.map(|(_, spikes)| spikes).max_by_key(|spikes| spikes.places.len()).cloned()
 }
 
-/// Neighbours are one spike.
+/// Adjacent values are one spike.
 fn join_segments(places: &[f64], step: f64) -> Vec<f64> {
     let mut joined: Vec<f64> = Vec::with_capacity(places.len());
     for place in places {
@@ -103,8 +103,8 @@ fn regular(places: Vec<f64>, step: f64, threshold: f64) -> Option<Spikes> {
     Some(Spikes { period, error: (variance / sum_xx).sqrt(), places, threshold })
 }
 
-/// Which period each spike begins, of those that lie whole periods behind the one before; the first is the first that another
-/// follows after one period.
+/// Which period each spike begins, of those that are whole periods after the one before; the first is the
+/// first that another follows after one period.
 fn number_spikes(places: &[f64], usual: f64, tolerance: f64) -> (Vec<f64>, Vec<f64>) {
     let mut pairs = places.windows(2);
     let first = pairs.position(|pair| (pair[1] - pair[0] - usual).abs() <= tolerance).unwrap_or(0);

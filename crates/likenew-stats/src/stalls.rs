@@ -4,8 +4,8 @@ use crate::interval::{Interval, rate_interval};
 
 /// A slow I/O is one that took at least `latency_ns_min`, and at least `factor` times the typical latency.
 ///
-/// The floor keeps microseconds from being called stalls on a fast drive; the factor keeps the ordinary from being
-/// called a stall on a slow one.
+/// The floor keeps microseconds on a fast drive from being called stalls; the factor does that for usual
+/// latencies on a slow one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// No latency below this is a stall, in nanoseconds.

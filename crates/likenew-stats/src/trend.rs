@@ -17,7 +17,7 @@ pub struct Trend {
 
 /// Fewer values than this have no trend: below it the normal approximation of the test is poor.
 pub const VALUES_MIN: usize = 8;
-/// A longer series is taken as the medians of equal pieces, because the slopes of all pairs are computed.
+/// A longer series is reduced to the medians of equal pieces, because the slopes of all pairs are computed.
 const PIECES_MAX: usize = 200;
 
 /// The line of Theil and Sen (the median of the slopes of all pairs: Sen, "Estimates of the regression coefficient based

@@ -96,8 +96,9 @@ fn join_segments(
     }
 }
 
-/// The probability that as many values of the shorter stretch lie on its side of the middle between the two if they were
-/// drawn from the longer one: a sign test. The longer one is credited with half a value that it does not have.
+/// The probability that as many values of the shorter stretch are on its side of the middle between the two
+/// if they were drawn from the longer one: a sign test. The longer one is credited with half a value that it
+/// does not have.
 fn chance(logs: &[f64], a: &Range<usize>, b: &Range<usize>) -> f64 {
     let level = |of: &Range<usize>| logs[of.clone()].iter().sum::<f64>() / of.len() as f64;
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };

@@ -1,4 +1,4 @@
-//! Running sums, by which the squares around a level, a line or a parabola are known at once for any stretch.
+//! Running sums, which give the squares around a level, a line or a parabola at once for any stretch.
 
 use std::ops::Range;
 
