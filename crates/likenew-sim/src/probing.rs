@@ -44,7 +44,7 @@ pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
         Probe::Release { offset, bytes, wait } => {
             let mut host = Host::new(drive)?;
             let sent = host.trim(*offset, *bytes)?;
-            // Some drives obey only once they are left alone.
+            // Some drives act on TRIM only when idle.
             host.rest(*wait)?;
             ProbeResult::Released(sent)
         }
@@ -105,7 +105,7 @@ impl<'a> Host<'a> {
         self.lane.now()
     }
 
-    /// What the next write brings, or the last read has brought.
+    /// The bytes of the next write, or of the last read.
     #[cfg(test)]
     pub(crate) fn buffer(&mut self) -> &mut [u8] {
         self.lane.buffer(Slot(0))

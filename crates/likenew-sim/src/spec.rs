@@ -45,11 +45,12 @@ pub struct Spec {
     pub busy: Option<u32>,
     /// One of so many I/Os takes long, if not as the drive's own faults have it.
     pub outliers: Option<u64>,
-    /// The share of the link's rate that is left while it is throttled, if not as the drive's own faults have it.
+    /// The share of the link's rate that remains while it is throttled, if not as the drive's own faults have
+    /// it.
     pub throttle: Option<f64>,
-    /// What it meets, where that is not as the drive's own file has it.
+    /// Its situations, where they differ from those of the drive's own file.
     pub situations: Situations,
-    /// Whether the system tells anything of it.
+    /// Whether the system reports facts about it.
     pub facts: bool,
 }
 
@@ -58,7 +59,7 @@ pub struct Spec {
 pub enum SpecName {
     /// A drive of the catalog.
     Catalog(String),
-    /// The drive that is drawn from this seed.
+    /// The drive that is generated from this seed.
     Generated(u64),
     /// A file of the same form.
     File(PathBuf),
@@ -170,7 +171,7 @@ impl Spec {
         ((self.filled_share() - self.deleted) * 1e9).round() / 1e9
     }
 
-    /// What holds no file, of so many bytes: whole MiB at the end.
+    /// The range without files, of so many bytes: whole MiB at the end.
     pub fn free(&self, capacity_bytes: u64) -> Range<u64> {
         let mib = |bytes: u64| bytes >> 20 << 20;
         let end = mib(capacity_bytes);
@@ -290,7 +291,7 @@ impl Spec {
         }
     }
 
-    /// Refuses what was typed and would have no effect on this drive.
+    /// Refuses settings that would have no effect on this drive.
     fn check_settings(&self, model: &Model) -> Result<(), SimError> {
         let checked = self.situations.check(model).and_then(|()| self.impossible(model).map_or(Ok(()), Err));
         checked.map_err(|reason| SimError::Spec { text: self.text.clone(), reason })
@@ -298,7 +299,8 @@ impl Spec {
 
     /// Why a setting can do nothing on this drive, if one cannot.
     fn impossible(&self, model: &Model) -> Option<String> {
-        // Every field is named, so that a new setting is thought of here. Those with `_` work on every drive.
+        // Every field is named, so that a new setting is not forgotten here. Those with `_` work on every
+        // drive.
         let Self { text: _, drive: _, state: _, fill: _, deleted: _, trim, age: _, data: _, cache, .. } =
             self;
         let Self { memory: _, busy: _, outliers: _, throttle: _, situations: _, facts: _, .. } = self;

@@ -17,7 +17,7 @@ pub(super) struct Aging {
 }
 
 impl Aging {
-    /// Each second of waiting outweighs so many milliseconds of positioning.
+    /// Milliseconds of positioning that each second of waiting outweighs.
     pub(super) fn new(per_mille: u32) -> Self {
         Self { per_mille: i64::from(per_mille) }
     }

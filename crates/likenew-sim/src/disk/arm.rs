@@ -1,4 +1,4 @@
-//! The arm of a disk: where its head stands, how long it takes to a sector, and how long a transfer takes.
+//! The arm of a disk: where its head is, how long it takes to a sector, and how long a transfer takes.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::disk_parameters::DiskParameters;
 use super::platters::{Platters, TrackPosition};
 use super::seek_curve::SeekCurve;
 
-/// What a head is to do with sectors. Before it writes it has to stand more still than before it reads, so that data
-/// sheets give separate seek times.
+/// What a head does with sectors. Before a write it has to settle more than before a read, so data sheets
+/// give separate seek times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,

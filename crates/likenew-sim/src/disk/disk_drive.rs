@@ -30,7 +30,7 @@ use crate::timeline::{Timeline, transfer_time};
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The firmware has read the command in this slot.
+    /// The firmware has decoded the command in this slot.
     Command(u32),
     /// So many sectors more of the write in this slot are in the write cache.
     Arrived(u32, u64),
@@ -67,7 +67,7 @@ pub(crate) struct DiskDrive {
     flushes: VecDeque<(u32, u64)>,
     job: Option<Job>,
     contents: Option<PlainContents>,
-    /// When the next look is due.
+    /// When the next check is due.
     next_poll: Option<Nanos>,
     host_bytes_written: u64,
 }
@@ -119,7 +119,7 @@ impl DiskDrive {
     /// A disk as it was when it was [saved](Device::save).
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such disk.
+    /// A sentence, if these bytes are not such a disk.
     pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, String> {
         let saved = postcard::from_bytes::<SavedState>(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))?;
@@ -308,7 +308,7 @@ impl DiskDrive {
         }
     }
 
-    /// When there has been quiet for long enough to clean, if it lasts.
+    /// When the disk will have been idle for long enough to clean, if nothing comes.
     fn cleans_at(&self) -> Option<Nanos> {
         let after = self.destager.cleans_after().filter(|_| self.slots_used == 0)?;
         Some(self.quiet_since + after)

@@ -1,4 +1,4 @@
-//! How a hard disk is built: everything that its mechanism needs to know.
+//! The parameters of a hard disk: everything that its mechanism needs to know.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::shingles::ShingleParameters;
 use crate::host_link::LinkParameters;
 use crate::timeline::{times, transfer_time};
 
-/// How a hard disk is built.
+/// The parameters of a hard disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskParameters {
     /// The cable.

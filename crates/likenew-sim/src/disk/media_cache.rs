@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Neighbouring sectors whose newest copy is in the log.
+/// Adjacent sectors whose newest copy is in the log.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Piece {
     sectors: u64,
@@ -120,7 +120,7 @@ impl MediaCache {
         self.remove(logical, u64::MAX);
     }
 
-    /// What records before this one hold of these sectors, which do not cut pieces, is at home.
+    /// The data of these sectors in earlier records, which do not cut pieces, is at home.
     pub(super) fn forget_before(&mut self, logical: &Range<u64>, record: u64) {
         self.remove(logical, record);
     }

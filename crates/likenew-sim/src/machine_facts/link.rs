@@ -1,4 +1,4 @@
-//! The way to a simulated drive, now and at its best.
+//! The link to a simulated drive, now and at its best.
 
 use likenew_core::facts::{Fact, Hop, Link};
 

@@ -18,7 +18,7 @@ use crate::spec::Spec;
 use crate::truth::trims_nothing;
 use likenew_core::facts::Fact;
 
-/// Where everything here comes from.
+/// The origin of all these facts.
 const ORIGIN: &str = "announced by the simulated drive";
 const SILENT: &str = "a simulated drive does not report it";
 /// The drive itself is called so wherever it is spoken of.
@@ -53,7 +53,8 @@ impl StaticFacts {
     }
 }
 
-/// Everything that is known of a drive now. Others are watched for a while, in which it is left alone.
+/// Everything that is known of a drive now. I/O of other programs is watched for a while, in which it is left
+/// alone.
 pub(crate) fn machine_facts(drive: &mut SimDrive) -> Option<Facts> {
     let StaticFacts { mut facts, age } = drive.static_facts().map(StaticFacts::copy)?;
     let before = drive.self_counts().neighbour_io;

@@ -10,7 +10,7 @@ use crate::situations::array;
 use crate::situations::link_standard::Bus;
 use crate::spec::Spec;
 
-/// Where a partition begins that is not shifted: usual since Advanced Format.
+/// Start of a partition that is not shifted: usual since Advanced Format.
 const PARTITION_BYTES: u64 = 1 << 20;
 /// The most that one TRIM covers (Linux: `discard_max_bytes` of SATA and NVMe drives is 2 GiB and more).
 const DISCARD_BYTES_MAX: u64 = 2 << 30;
@@ -122,7 +122,7 @@ fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &trim::Layer) -> L
     }
 }
 
-/// Flash hides the pages of its map.
+/// Flash hides its mapping unit.
 fn physical_block_bytes(model: &Model) -> u64 {
     let sector = u64::from(model.sector_bytes);
     match &model.mechanism {

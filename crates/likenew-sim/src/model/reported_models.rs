@@ -1,4 +1,4 @@
-//! By what a drive that was sold is known: the models that it reports of itself, and how many bytes.
+//! How a drive that was sold identifies itself: the models that it reports, and how many bytes.
 
 use crate::error::SimError;
 use crate::section::Section;
@@ -14,7 +14,7 @@ const PATTERNS_MAX: usize = 16;
 pub struct ReportedModels {
     /// Patterns of models: `*` stands for any characters, `?` for one.
     pub patterns: Vec<String>,
-    /// One that was seen.
+    /// A model name that was observed.
     pub example: String,
 }
 
@@ -25,7 +25,7 @@ impl ReportedModels {
             patterns: section.line("models")?.split(',').map(|pattern| pattern.trim().to_owned()).collect(),
             example: section.line("example")?,
         };
-        // What begins with anything would be another maker's as well.
+        // A pattern that begins with `*` would match other makers, too.
         let is_open =
             |pattern: &String| pattern.chars().take_while(|of| !matches!(of, '*' | '?')).count() < 5;
         if reported_models.patterns.len() > PATTERNS_MAX || reported_models.patterns.iter().any(is_open) {

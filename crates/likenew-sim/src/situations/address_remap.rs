@@ -1,4 +1,4 @@
-//! Where the addresses that the host uses lie on the drive: a partition that is shifted, or a file in pieces.
+//! Maps the host's addresses to the drive's: a partition that is shifted, or a file in pieces.
 
 /// Rounds of the permutation; four make it as good as random (Luby and Rackoff, "How to Construct Pseudorandom Permutations from
 /// Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).

@@ -1,4 +1,4 @@
-//! A layer that hands an I/O over later than it came, and answers it later than it ended.
+//! A layer that passes an I/O on later than it came, and answers it later than it ended.
 
 use likenew_core::io::{Completion, Io, Outcome, Slot};
 use likenew_core::units::Nanos;
@@ -6,7 +6,7 @@ use likenew_core::units::Nanos;
 use crate::device::{Device, NO_IO, SelfCounts, pass_on};
 use crate::event_queue::EventQueue;
 
-/// What such a layer does. Calls come in the order of time.
+/// The behavior of such a layer. Calls come in the order of time.
 pub(crate) trait IoHook: Send {
     /// When an I/O that arrives now is passed on.
     fn delay_before(&mut self, io: &Io, now: Nanos) -> Nanos;

@@ -87,7 +87,7 @@ impl LinkStandard {
         usb("usb3.1-bot", 10 * GT, true),
     ];
 
-    /// What a name may be, for messages.
+    /// The valid names, for messages.
     pub(crate) const LINK_STANDARDS_HELP: &str = "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 or usb3.1-bot (bulk-only: one command at a time)";
 
     /// The standard of this name.
@@ -134,7 +134,7 @@ impl LinkStandard {
         }
     }
 
-    /// What is left of a drive's own link behind this one.
+    /// A drive's own link as limited by this one.
     pub(crate) fn narrow(&self, own: LinkParameters) -> LinkParameters {
         let slots = match (self.bus, self.one_command) {
             (_, true) => 1,

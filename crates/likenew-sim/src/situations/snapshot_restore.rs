@@ -45,7 +45,7 @@ impl SnapshotRestore {
     /// What was saved.
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such volume.
+    /// A sentence, if these bytes are not such a volume.
     pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, String> {
         postcard::from_bytes(state)
             .map_err(|error| format!("it holds no such drive ({error}): save it again"))

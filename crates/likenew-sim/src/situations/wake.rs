@@ -11,7 +11,7 @@ use super::io_hook::IoHook;
 /// It sleeps after so long, unless it is said (assumed: the order of an idle timer of ASPM).
 pub(crate) const SLEEP_AFTER: Nanos = Nanos::from_micros(100);
 
-/// How it sleeps.
+/// Its power saving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeParameters {
     /// How long it takes to wake up.

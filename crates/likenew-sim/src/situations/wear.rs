@@ -17,7 +17,7 @@ const PROGRAM_GROWTH: f64 = 0.25;
 /// The share of the spare blocks that has failed by then (assumed: drives warn at 10 % left).
 const FAILED_SPARE_SHARE: f64 = 0.75;
 
-/// What wear does to reads.
+/// The effect of wear on reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WearRetries {
     /// Share of the rated life that is used.
@@ -37,7 +37,7 @@ impl WearRetries {
     }
 }
 
-/// What of the spare is left, of what there was, in whole percent as drives give it.
+/// Spare blocks that are left, in whole percent of the original ones, as drives report it.
 pub(crate) fn spare_percent(share: f64) -> f64 {
     (100.0 * (1.0 - FAILED_SPARE_SHARE * share.min(1.0))).round()
 }

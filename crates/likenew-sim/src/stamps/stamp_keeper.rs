@@ -1,4 +1,5 @@
-//! A mechanism with a memory of the stamped sectors that were written to it, so that what is verified is really read back.
+//! A mechanism with a memory of the stamped sectors that were written to it, so that verification really
+//! reads them back.
 //!
 //! It stands between the mechanism and the drive's faults: an address that wraps around onto another one
 //! meets the data there. It costs nothing on drives without stamps, and all time is the mechanism's. A saved

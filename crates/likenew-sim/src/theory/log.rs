@@ -166,7 +166,7 @@ mod tests {
         Cell { family, pages, clusters: 1024, log_blocks }
     }
 
-    /// Holds what the layer does against the formula.
+    /// Compares the layer with the formula.
     fn agrees(cell: Cell) {
         let (theory, found) = (cell.theory(), cell.measure(3, 1));
         println!("{cell:?}: {found:.3} of {theory:.3}, {:+.2} %", (found / theory - 1.0) * 100.0);

@@ -16,8 +16,9 @@ const NEARLY_FULL: f64 = 0.9;
 /// retry a page.
 const WORN_OUT_SHARE: f64 = 0.5;
 
-/// Names of what is really at work on the drive that a spec asks for, in alphabetical order; none of a drive as good as new. A cause
-/// whose mechanism changes nothing on this drive (pieces of a file in flash, a link that is narrower and still wide enough) is none.
+/// Names of the causes at work on the drive of a spec, in alphabetical order; none for a drive as good as
+/// new. A cause without effect on this drive (a fragmented file on flash, a link that is narrower and still
+/// wide enough) is left out.
 pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     let model = &spec.in_situation(own);
     let met = &model.situations;
@@ -57,7 +58,7 @@ pub(crate) fn trims_nothing(spec: &Spec) -> bool {
     spec.state == State::Used && (spec.fill.is_none() || nearly_all)
 }
 
-/// What is not the drive's own, or hides what it is.
+/// Causes outside of the drive, and those that hide what it is.
 fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     let met = &model.situations;
     let faults = make::faults(spec, model).unwrap_or_default();

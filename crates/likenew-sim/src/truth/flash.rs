@@ -1,4 +1,4 @@
-//! What is inside a flash drive.
+//! The true internals of a flash drive.
 
 use super::slc_cache;
 use super::{TrueValue, Truth};
@@ -33,7 +33,7 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
             Layer::Bast(_) | Layer::Fast(_) => "hybrid",
             Layer::Block(_) => "block",
         }),
-        // What cannot be written in part cannot cost reading the rest.
+        // If a unit cannot be written in part, writes never read the rest of it.
         map_page_bytes: TrueValue::number(page, parameters.page_bytes > parameters.sector_bytes),
         erase_unit_bytes: TrueValue::Number(page * erase_unit_pages(flash)),
         write_buffer_bytes: TrueValue::number(

@@ -14,22 +14,22 @@ use crate::spec::Spec;
 use crate::state::State;
 use crate::volume::volume_parameters::VolumeParameters;
 
-/// What one property of a drive is.
+/// The true value of one property of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TrueValue {
     /// This word.
     Word(&'static str),
     /// This number, in the property's unit.
     Number(f64),
-    /// It is there and nothing outside shows it for certain: who finds nothing is right, and who finds a number between these
-    /// is, too.
+    /// It exists and nothing outside shows it for certain: finding nothing is right, and so is a number
+    /// between these.
     Hidden {
         /// From here.
         low: f64,
         /// To here.
         high: f64,
     },
-    /// It is there, and nothing outside shows it for certain.
+    /// It exists, and nothing outside shows it for certain.
     HiddenWord(&'static str),
     /// There is none, or it does not apply to such a drive.
     Absent,
@@ -42,14 +42,14 @@ impl TrueValue {
     }
 }
 
-/// What is inside a drive. Every field is one row of an X-ray, in the order of its table.
+/// The true internals of a drive. Every field is one row of an X-ray, in the order of its table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truth {
     /// `disk`, `shingled disk`, `flash` or `virtual`.
     pub medium: TrueValue,
     /// `page` (compressing or not), `hybrid` (BAST, FAST) or `block`; flash only.
     pub mapping: TrueValue,
-    /// Bytes of a page of the map: a shorter write costs reading the rest of it.
+    /// Bytes of a mapping unit: a shorter write costs reading the rest of it.
     pub map_page_bytes: TrueValue,
     /// Bytes from the host, written sequentially, between two erases of a die. Dies of a page map take
     /// program units in turn, so they come to the ends of their blocks together: a block's data pages on
@@ -77,7 +77,7 @@ pub struct Truth {
     /// (T − U)/U × 100 of page maps. T: all pages that can hold the host's data natively, without static SLC blocks
     /// and parity, the reserve and open blocks included.
     pub over_provisioning_percent: TrueValue,
-    /// `yes` or `no`.
+    /// Whether it compresses data: `yes` or `no`.
     pub compression: TrueValue,
     /// `immediate`, `idle` or `ignored`; absent where the target announces none.
     pub trim: TrueValue,
@@ -88,7 +88,7 @@ pub struct Truth {
     pub old_data_read_ratio: TrueValue,
     /// Credits of a full bucket. Hidden where it was empty to begin with.
     pub token_bucket_ios: TrueValue,
-    /// Bytes of addresses whose part of the map is at hand.
+    /// Bytes of addresses whose mappings fit the mapping cache.
     pub map_cache_bytes: TrueValue,
 }
 
@@ -114,7 +114,7 @@ impl Truth {
         map_cache_bytes: TrueValue::Absent,
     };
 
-    /// What is inside the drive that a spec asks for.
+    /// The true internals of the drive of a spec.
     pub fn from_spec(spec: &Spec, model: &Model) -> Self {
         let model = &spec.in_situation(model);
         match &model.mechanism {
@@ -170,7 +170,7 @@ impl Truth {
     }
 }
 
-/// A disk has one arm, moves whole tracks and forgets nothing; a shingled one cleans when it rests.
+/// A disk has one arm, moves whole tracks and has no erase blocks; a shingled one cleans when it is idle.
 fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
     let cached = if spec.cache == Some(false) { 0 } else { disk.write_cache_bytes };
     Truth {
@@ -184,7 +184,7 @@ fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
     }
 }
 
-/// A volume limits what it lets in, and has nothing else to show.
+/// A volume limits the I/Os it admits, and has nothing else to show.
 fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
     let credits = volume.credits;
     let bursts = credits.burst_iops > credits.baseline_iops && credits.credits_max > 0;

@@ -1,4 +1,4 @@
-//! What a pseudo-SLC cache looks like from outside: how much it takes, what comes after, and when it is back.
+//! A pseudo-SLC cache as seen from outside: how much it takes, what comes after, and when it is back.
 
 use super::TrueValue;
 use super::flash::native_bytes_per_s;

@@ -113,7 +113,7 @@ impl NetworkVolume {
     /// A volume as it was when it was [saved](Device::save).
     ///
     /// # Errors
-    /// A sentence, if these bytes are no such volume.
+    /// A sentence, if these bytes are not such a volume.
     pub(crate) fn restore(
         parameters: VolumeParameters,
         sector_bytes: u32,

@@ -1,17 +1,17 @@
-//! How a network volume is dimensioned: everything that its mechanism needs to know.
+//! The parameters of a network volume: everything that its mechanism needs to know.
 
 use likenew_core::units::Nanos;
 
 use crate::host_link::LinkParameters;
 
-/// How a network volume is dimensioned.
+/// The parameters of a network volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VolumeParameters {
     /// The machine's network to the volume.
     pub link: LinkParameters,
-    /// What it may do.
+    /// Its I/O credits.
     pub credits: CreditParameters,
-    /// What counts as an I/O.
+    /// How I/Os are counted.
     pub counting: CountingParameters,
     /// Bytes a second at most, reads and writes together.
     pub bytes_per_s: u64,
@@ -64,9 +64,9 @@ pub struct CountingParameters {
 /// How long the store takes from the admission of an I/O to its answer: log-normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyParameters {
-    /// Half of all are shorter.
+    /// The median.
     pub median: Nanos,
-    /// 99 % of all are shorter.
+    /// The 99th percentile.
     pub p99: Nanos,
 }
 
