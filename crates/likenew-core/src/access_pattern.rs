@@ -13,8 +13,8 @@ pub enum AccessPattern {
     Sequential(Region),
     /// Uniformly random, on multiples of the I/O's length from the start of the zone.
     Random(Region),
-    /// Every `step` bytes from the start of the zone as long as an I/O fits in it, then again. Several copies of a stream walk
-    /// the same places.
+    /// Every `step` bytes from the start of the zone as long as an I/O fits in it, then again. Several copies
+    /// of a stream walk the same places.
     Strided {
         /// The zone.
         region: Region,

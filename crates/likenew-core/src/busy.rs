@@ -6,8 +6,9 @@ use crate::units::Nanos;
 
 /// Adds up the time in which at least one I/O of a lane was outstanding, exactly.
 ///
-/// UL measures bandwidth over this time and calls it busy time: "the sum of all times when at least one I/O was executing"
-/// (PCMark 10 technical guide, Full System Drive Benchmark, support.benchmarks.ul.com/solution/articles/44002171465).
+/// UL measures bandwidth over this time and calls it busy time: "the sum of all times when at least one I/O
+/// was executing" (PCMark 10 technical guide, Full System Drive Benchmark,
+/// support.benchmarks.ul.com/solution/articles/44002171465).
 ///
 /// Departures are reported when they happen, ends in order of time, and an end may be noticed only after the
 /// next departure. So a departure is held until an end at or after it is noticed; no more are held than I/Os

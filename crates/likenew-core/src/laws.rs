@@ -3,7 +3,8 @@
 //! 1. Time never goes back, and `wait` never returns early: something has ended, or `until` has come.
 //! 2. Every accepted I/O completes exactly once, on its own slot, not before it left and not after "now".
 //! 3. A rest lasts as long as it should.
-//! 4. What was written is what is read: any bytes, where a drive carries data, and stamped sectors on any drive that keeps them.
+//! 4. What was written is what is read: any bytes, where a drive carries data, and stamped sectors on any
+//!    drive that keeps them.
 //! 5. The same I/Os on the same simulated drive end at the same times.
 //! 6. On a virtual clock nothing ends before `next_at`, and something is to happen while anything is in flight.
 //!

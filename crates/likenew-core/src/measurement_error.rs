@@ -146,8 +146,8 @@ impl Segment {
         self.rate(done, self.elapsed())
     }
 
-    /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy time was not
-    /// recorded, and nothing where it measured nothing.
+    /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy
+    /// time was not recorded, and nothing where it measured nothing.
     pub fn busy_bytes_per_s(&self) -> Option<f64> {
         let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
         self.rate(bytes, if self.busy == Nanos::ZERO { self.elapsed() } else { self.busy })

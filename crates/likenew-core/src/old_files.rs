@@ -16,8 +16,8 @@ pub const OLD_AGE_S: u64 = 30 * 86_400;
 /// enough that a check does not seem to hang.
 pub const OLD_SEARCH: Nanos = Nanos::from_secs(2);
 
-/// What was found, without any name. Piece `i` has the addresses from `i` times [`OLD_PIECE_BYTES`] on, for workloads that read
-/// [old files](crate::workload::Workload::old_files).
+/// What was found, without any name. Piece `i` has the addresses from `i` times [`OLD_PIECE_BYTES`] on, for
+/// workloads that read [old files](crate::workload::Workload::old_files).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OldFiles {
     /// Age of each piece's file since it was made or last written, in seconds, the oldest first.

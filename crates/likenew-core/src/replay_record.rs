@@ -7,8 +7,9 @@ use crate::tally::Latencies;
 use crate::units::Nanos;
 use crate::windows::Windows;
 
-/// The record of a replay. It counts the I/Os of the recording: one that was split counts once, from when its first piece
-/// was due to when its last one ended. What was left out is in none of these numbers, on neither side.
+/// The record of a replay. It counts the I/Os of the recording: one that was split counts once, from when its
+/// first piece was due to when its last one ended. What was left out is in none of these numbers, on neither
+/// side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRecord {
     /// I/Os that were carried out to their end.

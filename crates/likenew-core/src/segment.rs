@@ -27,8 +27,8 @@ pub struct Segment {
     pub started_at: Nanos,
     /// When its last I/O ended on the drive's clock.
     pub ended_at: Nanos,
-    /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for several. Zero where
-    /// that was not recorded, as in what other programs measured.
+    /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for
+    /// several. Zero where that was not recorded, as in what other programs measured.
     #[serde(default)]
     pub busy: Nanos,
     /// Why it ended.
@@ -41,7 +41,8 @@ pub struct Segment {
     pub gigabytes: Windows,
     /// The slowest I/Os, slowest first; at most [`Segment::SLOWEST_MAX`].
     pub slowest: Vec<Sample>,
-    /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted in the tallies.
+    /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted
+    /// in the tallies.
     pub refused_ios: Vec<Sample>,
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

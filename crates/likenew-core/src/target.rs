@@ -38,8 +38,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Whether it reads back stamped sectors ([`crate::stamp`]) as it was given them. A simulated drive does, even where it
-    /// keeps no other bytes: stamps are few bytes to remember.
+    /// Whether it reads back stamped sectors ([`crate::stamp`]) as it was given them. A simulated drive does,
+    /// even where it keeps no other bytes: stamps are few bytes to remember.
     pub fn keeps_stamps(&self) -> bool {
         self.carries_data || self.clock == Clock::Virtual
     }
@@ -58,8 +58,9 @@ pub struct Health {
 
 /// One lane of a drive: serves I/O, and owns the clock.
 ///
-/// The loop owns at most `depth` slots of a lane (see [`crate::drive::LaneRequirements`]). All times are on one clock that
-/// starts when the drive is opened and is common to all lanes of it. The laws in [`crate::laws`] hold.
+/// The loop owns at most `depth` slots of a lane (see [`crate::drive::LaneRequirements`]). All times are on
+/// one clock that starts when the drive is opened and is common to all lanes of it. The laws in
+/// [`crate::laws`] hold.
 pub trait Target {
     /// Its geometry. Constant while it is open.
     fn geometry(&self) -> &Geometry;

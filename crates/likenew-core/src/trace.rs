@@ -27,10 +27,12 @@ pub trait TraceSource: Send {
     /// The next one, or none at the end.
     ///
     /// # Errors
-    /// A sentence that names file, line and column, what is wrong there, and what was expected. Nothing follows an error.
+    /// A sentence that names file, line and column, what is wrong there, and what was expected. Nothing
+    /// follows an error.
     fn next_io(&mut self) -> Result<Option<TraceIo>, String>;
 
-    /// Names of the applications met so far, by their index; the first is empty and stands for those that are not known.
+    /// Names of the applications met so far, by their index; the first is empty and stands for those that are
+    /// not known.
     fn applications(&self) -> &[String];
 
     /// Bytes that the recorded drive can address, where the trace says so.

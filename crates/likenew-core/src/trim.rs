@@ -77,8 +77,8 @@ pub struct ReadBack {
     /// Bytes that are freed: a multiple of [`UNIT`]. As many again are written next to them and kept, to
     /// compare with.
     pub bytes: u64,
-    /// How long to wait for a file system that sends TRIM by itself, and once more before the last reading where the first found
-    /// the old pattern.
+    /// How long to wait for a file system that sends TRIM by itself, and once more before the last reading
+    /// where the first found the old pattern.
     pub wait: Nanos,
     /// Single reads of [`UNIT`] bytes in either half.
     pub probes: u32,
@@ -226,8 +226,9 @@ impl Content {
     }
 }
 
-/// The pattern of one or more units from number `first` on: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014), so that each unit is unlike all others and can be made again by itself.
+/// The pattern of one or more units from number `first` on: SplitMix64 (Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014), so that each unit is unlike all others and can
+/// be made again by itself.
 pub fn pattern(seed: u64, first: u64, bytes: &mut [u8]) {
     const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
     let words_before = first.wrapping_mul((UNIT / size_of::<u64>()) as u64);

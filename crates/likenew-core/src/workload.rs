@@ -30,8 +30,8 @@ pub struct Workload {
     /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
-    /// Its windows along bytes begin this wide, and double while there are too many ([`crate::windows::Windows`]); 1 GiB where
-    /// it is not said.
+    /// Its windows along bytes begin this wide, and double while there are too many
+    /// ([`crate::windows::Windows`]); 1 GiB where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub window: Option<u64>,
     /// Whether its I/Os go past the page cache, through it, or nowhere.
@@ -102,8 +102,8 @@ pub enum Arrival {
         weight: u32,
         /// I/Os of all of them in flight at most.
         depth: u32,
-        /// Mean rate of arrivals of all of them together, as a Poisson process, per second and copy. Without one the next
-        /// I/O leaves as soon as fewer than `depth` are in flight.
+        /// Mean rate of arrivals of all of them together, as a Poisson process, per second and copy. Without
+        /// one the next I/O leaves as soon as fewer than `depth` are in flight.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         per_second: Option<f64>,
     },

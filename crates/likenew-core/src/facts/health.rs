@@ -9,7 +9,8 @@ use super::Fact;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Health {
-    /// Whether it reports that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe other than heat is set.
+    /// Whether it reports that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe
+    /// other than heat is set.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub failing: Fact<bool>,
     /// Warnings in words; none where it warns of nothing.
