@@ -5,7 +5,7 @@
 //!   plan.toml            what was asked
 //!   machine.json         the drive, how it is addressed, the instrument, when it began
 //!   segments.jsonl       one line for each workload that ended, durable before the next one starts
-//!   live.jsonl           what `watch` noted while it went on
+//!   live.jsonl           notes of a running `watch`
 //!   observations.jsonl   one line for each probe, if there was any; durable likewise
 //!   samples.parquet      every single I/O, if asked for; samples-2.parquet … after the run was resumed
 //!   findings.json        what was concluded; `likenew judge` makes it again from the files above

@@ -20,7 +20,8 @@ use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
 const GROUP_ROWS_MAX: i64 = 1_000_000;
 
 /// The samples of a file with the index of their segment: those of one lane in order of completion, the lanes
-/// interleaved by the batch. After an error it ends. The file has no checksums: damage to a value itself can go unnoticed.
+/// interleaved by the batch. After an error it ends. The file has no checksums: damage to a value itself can
+/// go unnoticed.
 pub struct SampleReader {
     path: PathBuf,
     file: SerializedFileReader<File>,
