@@ -41,9 +41,9 @@ pub enum ExportError {
 
 /// The job file that does what these workloads do, one after the other, on `filename`.
 ///
-/// `notes` are put on top as comments: which plan this is, and what else a reader should know. `geometry` is that of the
-/// drive the workloads are for; zones are resolved on it. Every size is a plain count of bytes, since fio reads `4GiB` as
-/// 4·10⁹ bytes unless `kb_base` is set (fio's HOWTO, "kb_base").
+/// `notes` are put on top as comments: which plan this is, and what else a reader should know. `geometry` is
+/// that of the drive the workloads are for; zones are resolved on it. Every size is a plain count of bytes,
+/// since fio reads `4GiB` as 4·10⁹ bytes unless `kb_base` is set (fio's HOWTO, "kb_base").
 ///
 /// # Errors
 /// A workload does not fit the drive, or fio cannot do it.

@@ -60,8 +60,8 @@ pub struct Import {
     pub segments: Vec<Segment>,
 }
 
-/// Reads fio's JSON (`--output-format=json` or `json+`), with whatever fio has printed around it. Of several documents, as
-/// `--status-interval` writes them, the last counts.
+/// Reads fio's JSON (`--output-format=json` or `json+`), with whatever fio has printed around it. Of several
+/// documents, as `--status-interval` writes them, the last counts.
 ///
 /// Latencies from `json+` are as exact as fio's own bins; those from `json` are interpolated between the
 /// percentiles it lists, and the caveats say so.

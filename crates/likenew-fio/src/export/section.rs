@@ -71,8 +71,8 @@ impl Section {
         section
     }
 
-    /// fio's startdelay counts from when fio was started and not from the end of the job before, so that a rest is a job
-    /// that reads nothing from nowhere, once a second.
+    /// fio's startdelay counts from when fio was started and not from the end of the job before, so that a
+    /// rest is a job that reads nothing from nowhere, once a second.
     fn rest(workload: &Workload, number: usize) -> Self {
         let mut section = Self::new(workload, Part { workload: number, stream: 0 });
         section.set("stonewall", 1);

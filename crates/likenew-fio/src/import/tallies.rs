@@ -81,8 +81,8 @@ impl JobCounts {
         let mut side = |op: Op| Side::read(&job.need(op.name(), SIDE)?, name, notes);
         let (read, write, trim) = (side(Op::Read)?, side(Op::Write)?, side(Op::Trim)?);
         let is_split = matches!(verification, Verification::AfterWrites | Verification::BetweenWrites);
-        // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where it rounds the
-        // time of any others up to a millisecond (`update_runtime` in its `backend.c`).
+        // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where
+        // it rounds the time of any others up to a millisecond (`update_runtime` in its `backend.c`).
         let is_dry = verification != Verification::Off && write.bytes > 0 && write.elapsed == Nanos::ZERO;
         if is_dry && !is_split {
             notes.add(Note::DryMix, name);
