@@ -96,8 +96,8 @@ fn reader(format: Format, source: Source, intake: Intake) -> Box<dyn TraceReader
 }
 
 impl Trace {
-    /// Opens a trace and reads up to its first record. The format is found by what the file holds, the compression (gzip or
-    /// Zstandard) by its first bytes.
+    /// Opens a trace and reads up to its first record. The format is found by what the file holds, the
+    /// compression (gzip or Zstandard) by its first bytes.
     ///
     /// # Errors
     /// The file cannot be read; it is no trace, or not in the requested format; or it begins with something

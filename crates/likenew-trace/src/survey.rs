@@ -49,8 +49,8 @@ pub struct Survey {
     /// Results from latencies, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyStats>,
-    /// Applications by bytes, the 31 with most, and all others together under `(others)`; the empty name stands for those
-    /// that are not known.
+    /// Applications by bytes, the 31 with most, and all others together under `(others)`; the empty name
+    /// stands for those that are not known.
     #[serde(default)]
     pub applications: Vec<ApplicationShare>,
 }

@@ -262,7 +262,8 @@ fn what_blkparse_prints_is_what_fio_did() {
     agrees(&survey, expected);
 }
 
-/// As many bytes as the program counted; the kernel may have joined or split I/Os, and reads a little when a device opens.
+/// As many bytes as the program counted; the kernel may have joined or split I/Os, and reads a little when a
+/// device opens.
 fn agrees(survey: &Survey, expected: [(u64, u64); 3]) {
     let [read, write, trim] = surveyed_counts(survey);
     let [fio_read, fio_write, discarded] = expected;
