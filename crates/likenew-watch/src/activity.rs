@@ -59,8 +59,9 @@ impl Activity {
 
     /// The share of the interval in which something was in flight, 0 to 1.
     ///
-    /// The kernel counts a tick of its clock as busy when an I/O began or ended in it, so that short I/Os, one in every tick,
-    /// read as 1; and it settles a long I/O when it ends, which can be more than the interval held and is cut to 1.
+    /// The kernel counts a tick of its clock as busy when an I/O began or ended in it, so that short I/Os,
+    /// one in every tick, read as 1; and it settles a long I/O when it ends, which can be more than the
+    /// interval held and is cut to 1.
     pub fn busy(&self) -> f64 {
         (self.stat.busy_ms as f64 * 1e6 / self.elapsed.0 as f64).min(1.0)
     }

@@ -57,8 +57,8 @@ pub(crate) fn iops(per_s: f64) -> String {
 /// With fewer milliseconds than this the mean has less than one significant digit.
 const MS_PRECISE: u64 = 10;
 
-/// A mean latency: `<13 µs` where all I/Os together took less than the kernel's millisecond, `~50 µs` where they took so few
-/// that the mean is rough, `-` where there was none.
+/// A mean latency: `<13 µs` where all I/Os together took less than the kernel's millisecond, `~50 µs` where
+/// they took so few that the mean is rough, `-` where there was none.
 pub(crate) fn latency(count: &OpStat) -> String {
     match (count.latency_mean(), count.latency_step()) {
         (Some(_), Some(step)) if count.ms == 0 => format!("<{}", rough(step, f64::ceil)),

@@ -9,8 +9,8 @@ use super::Canvas;
 /// Heights of bars are in so many parts of the highest.
 const PARTS: f64 = 10_000.0;
 
-/// Bars of the newest values that fit, the newest at the right; what was not measured stays empty. They reach to the top at
-/// `most`, or at the highest where that is higher or `most` is nothing.
+/// Bars of the newest values that fit, the newest at the right; what was not measured stays empty. They reach
+/// to the top at `most`, or at the highest where that is higher or `most` is nothing.
 pub(super) fn bars(
     values: impl DoubleEndedIterator<Item = Option<f64>>,
     most: f64,
