@@ -63,8 +63,8 @@ impl Cursor {
         }
     }
 
-    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a sequential zone, or of
-    /// a file in it, is shorter.
+    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a
+    /// sequential zone, or of a file in it, is shorter.
     pub(crate) fn next(&mut self, length: u32, random: &mut impl Rng) -> (u64, u32) {
         match self {
             Self::Sequential { range, at, boundary } => {

@@ -52,7 +52,8 @@ pub enum RunError {
 /// Runs a workload of streams on `drive`.
 ///
 /// # Errors
-/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of [`RunResult`].
+/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of
+/// [`RunResult`].
 pub fn run(
     drive: &mut dyn Drive,
     workload: &Workload,
