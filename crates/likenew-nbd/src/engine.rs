@@ -1,4 +1,5 @@
-//! Between clients and the drive: requests go in as they come, as deep as they come, and come out as the drive ends them.
+//! Between clients and the drive: requests go in as they come, as deep as they come, and come out as the
+//! drive ends them.
 
 use std::collections::VecDeque;
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind, Read};
 
-/// Bytes in order of arrival: those from `start` to `end`. The memory behind them is kept, so that it is cleared only once.
+/// Bytes in order of arrival: those from `start` to `end`. The memory behind them is kept, so that it is
+/// cleared only once.
 #[derive(Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,

@@ -1,4 +1,5 @@
-//! The numbers of the protocol, by the names that doc/proto.md gives them. All integers are sent with the highest byte first.
+//! The numbers of the protocol, by the names that doc/proto.md gives them. All integers are sent with the
+//! highest byte first.
 
 /// The first magic number of a server.
 pub(crate) const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
