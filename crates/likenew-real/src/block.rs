@@ -64,7 +64,8 @@ impl BlockDevice {
 
     /// Where a partition begins on its disk, and its length, in bytes.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
-        // The kernel counts in sectors of 512 bytes here, whatever the disk's are (Documentation/ABI/stable/sysfs-block).
+        // The kernel counts in sectors of 512 bytes here, whatever the disk's are
+        // (Documentation/ABI/stable/sysfs-block).
         let bytes = |name: &str| self.attribute(name)?.parse::<u64>().ok()?.checked_mul(512);
         Some((bytes("start")?, bytes("size")?))
     }
@@ -115,8 +116,8 @@ impl BlockDevice {
         folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
-    /// The first line of one of its attributes, if there is one that says something. A name of a file in it need not be text: it is good for being
-    /// shown, and for nothing else.
+    /// The first line of one of its attributes, if there is one that says something. A name of a file in it
+    /// need not be text: it is good for being shown, and for nothing else.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         let text = fs::read(self.folder.join(name)).ok()?;
         let text = String::from_utf8_lossy(&text);

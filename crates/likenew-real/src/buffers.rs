@@ -95,7 +95,8 @@ impl Drop for Buffers {
         if self.is_leaked {
             return;
         }
-        // SAFETY: this is the mapping that was made in `map`, unmapped once; no I/O is in flight by the type's contract.
+        // SAFETY: this is the mapping that was made in `map`, unmapped once; no I/O is in flight by the
+        // type's contract.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.bytes()) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
     }

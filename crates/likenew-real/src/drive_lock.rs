@@ -2,12 +2,14 @@
 //! folder, a file, a partition, a mapped device, a loop device over a file, or the disk itself. Two
 //! measurements at once would spoil each other; two runs that change a drive could do worse.
 //!
-//! It is a lock of the kernel (flock) on a file in /sys that every drive has: `/sys/block/NAME/dev`, and of an NVMe drive its controller's
-//! `serial`, as one namespace slows the others. This place was chosen against three others:
+//! It is a lock of the kernel (flock) on a file in /sys that every drive has: `/sys/block/NAME/dev`, and of
+//! an NVMe drive its controller's `serial`, as one namespace slows the others. This place was chosen against
+//! three others:
 //! - A folder of lock files, such as /run/lock, does not exist everywhere, and the owner of a file may remove
 //!   it: then two runs lock two files. Root and users would have to share it, and the first of them could
 //!   keep the others out.
-//! - A device's own node cannot be opened by those who may measure a folder on it, and udev gives that lock another meaning.
+//! - A device's own node cannot be opened by those who may measure a folder on it, and udev gives that lock
+//!   another meaning.
 //! - The name of a socket (abstract, unix(7)) can be taken by any program that wants to keep others out,
 //!   without a trace of which.
 //!
@@ -324,7 +326,8 @@ struct FileSystem {
     points: Vec<PathBuf>,
 }
 
-/// Adds the devices that carry an open file or folder, and tells its file system where these are not known, or not known to everybody who uses it.
+/// Adds the devices that carry an open file or folder, and tells its file system where these are not known,
+/// or not known to everybody who uses it.
 fn add_carriers(
     opened: impl AsFd,
     layers_most: u32,

@@ -33,7 +33,8 @@ pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     }
 }
 
-/// The identifiers of mappings begin with who made them (libdevmapper's `DM_UUID`); those of LVM end with what they are for.
+/// The identifiers of mappings begin with who made them (libdevmapper's `DM_UUID`); those of LVM end with
+/// what they are for.
 fn mapping_kind(device: &BlockDevice) -> LayerKind {
     let uuid = device.attribute("dm/uuid").unwrap_or_default();
     let is_pool = |uuid: &str| ["-tpool", "-tdata", "-tmeta"].iter().any(|end| uuid.ends_with(end));

@@ -32,14 +32,15 @@ impl Leftover {
     /// Searches for one in `folder`.
     ///
     /// # Errors
-    /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch directory at
-    /// all.
+    /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch
+    /// directory at all.
     pub fn find(folder: &Path) -> Result<Option<Self>, LabError> {
         Ok(Self::open(folder)?.map(|open| open.leftover))
     }
 
-    /// Removes the files that bear our names and are regular files, then the marker and the directory. Follows no link. If
-    /// there is anything foreign in it, that stays, and the directory and its marker with it.
+    /// Removes the files that bear our names and are regular files, then the marker and the directory.
+    /// Follows no link. If there is anything foreign in it, that stays, and the directory and its marker with
+    /// it.
     ///
     /// # Errors
     /// Another run holds it by now, or something could not be removed.
@@ -123,7 +124,8 @@ struct LockedLeftover {
     leftover: Leftover,
     folder: OwnedFd,
     directory: OwnedFd,
-    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which is removed only as long as it is.
+    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which
+    /// is removed only as long as it is.
     locked: Option<OwnedFd>,
 }
 

@@ -50,7 +50,8 @@ pub(crate) struct Backing {
 pub(crate) enum UnknownBacking {
     File,
     FileOrDevice,
-    /// A file of a FUSE file system whose server has ended: no byte is read or written through the loop device any more.
+    /// A file of a FUSE file system whose server has ended: no byte is read or written through the loop
+    /// device any more.
     Dead,
 }
 
@@ -58,8 +59,9 @@ pub(crate) enum UnknownBacking {
 pub(crate) const LOOP_MAJOR: u32 = 7;
 
 impl Backing {
-    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is asked: names mean other files in other
-    /// mount namespaces, and /sys shows only those that are not too long for it. Where the device may not be opened, /sys has to do.
+    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is
+    /// asked: names mean other files in other mount namespaces, and /sys shows only those that are not too
+    /// long for it. Where the device may not be opened, /sys has to do.
     ///
     /// # Errors
     /// Neither says.
@@ -78,7 +80,8 @@ impl Backing {
             match opened.map_err(|_| None).and_then(|opened| Self::of_open(opened).map_err(Some)) {
                 Ok(backing) => return Ok(Some(backing)),
                 Err(Some(Errno::NXIO)) => return Ok(None),
-                // A FUSE connection says so once it is cut, and is never joined again (fuse_get_req() of fs/fuse/dev.c of the Linux sources).
+                // A FUSE connection says so once it is cut, and is never joined again (fuse_get_req() of
+                // fs/fuse/dev.c of the Linux sources).
                 Err(Some(Errno::NOTCONN)) if path.as_deref().is_some_and(is_in_fuse) => {
                     return Err(UnknownBacking::Dead);
                 }

@@ -20,8 +20,8 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// The geometry of the drive's lanes.
     fn geometry(&self) -> &Geometry;
 
-    /// Where an I/O goes, when the kernel can take it at once; `None` when it first needs a directory's help (a file to be
-    /// made or deleted) or more than one call, which is for [`Medium::perform`].
+    /// Where an I/O goes, when the kernel can take it at once; `None` when it first needs a directory's help
+    /// (a file to be made or deleted) or more than one call, which is for [`Medium::perform`].
     fn spot(&self, io: &Io) -> Option<Spot<'_>>;
 
     /// Does an I/O from start to end, and blocks until then.

@@ -78,11 +78,13 @@ impl Mount {
         lines.split(|byte| *byte == b'\n').filter_map(Self::of_line).collect()
     }
 
-    /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as they are called where it was mounted.
+    /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as
+    /// they are called where it was mounted.
     pub(crate) fn layers(&self) -> Vec<PathBuf> {
         let mut layers = Vec::new();
         for option in self.options.split(',') {
-            // What stands between colons has its own colons behind backslashes, and the kernel spells backslashes in octal.
+            // What stands between colons has its own colons behind backslashes, and the kernel spells
+            // backslashes in octal.
             let (name, value) = option.split_once('=').unwrap_or_default();
             let value = unescape(value);
             match name {

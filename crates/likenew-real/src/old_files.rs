@@ -1,7 +1,7 @@
 //! Pieces of the owner's old files, opened only for reading, as one range of addresses.
 //!
-//! Files of other file systems, hidden ones of ours, links and what has holes or is compressed on its way are left out. Nothing is changed: not even
-//! the time of the last access, where that may be left alone.
+//! Files of other file systems, hidden ones of ours, links and what has holes or is compressed on its way are
+//! left out. Nothing is changed: not even the time of the last access, where that may be left alone.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -50,8 +50,8 @@ const STAT_BLOCK: u64 = 512;
 /// Pieces begin at multiples of this within a file.
 const STEP: u64 = 1 << 20;
 
-/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those that [`Probe::OldFiles`](likenew_core::probe::Probe::OldFiles) takes
-/// pieces of, and shorter ones.
+/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those
+/// that [`Probe::OldFiles`](likenew_core::probe::Probe::OldFiles) takes pieces of, and shorter ones.
 ///
 /// # Errors
 /// A sentence without a full stop, when the folder cannot be looked through.
@@ -62,8 +62,8 @@ pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
 }
 
-/// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being rewritten, and their file system
-/// from being unmounted.
+/// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being
+/// rewritten, and their file system from being unmounted.
 pub(crate) struct OldFiles {
     files: Vec<OldFile>,
     /// What was found, for reports.

@@ -74,8 +74,8 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     }
 }
 
-/// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its own program, it holds
-/// copies of all descriptors.
+/// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its
+/// own program, it holds copies of all descriptors.
 fn other_processes() -> impl Iterator<Item = PathBuf> {
     let own = std::process::id();
     let image = fs::read_link("/proc/self/exe").ok();
@@ -147,8 +147,8 @@ pub(crate) fn is_for_writing(text: &str) -> bool {
     flags.is_none_or(|flags| flags & 0o3 != 0)
 }
 
-/// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells them, and its name (proc(5)).
-/// Such memory outlives the descriptor that it was made by.
+/// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells
+/// them, and its name (proc(5)). Such memory outlives the descriptor that it was made by.
 fn writable_maps(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> + use<> {
     // Of a program of another user, and of one that has ended, nothing is shown.
     let text = fs::read(folder.join("maps")).unwrap_or_default();

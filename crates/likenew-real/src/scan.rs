@@ -1,8 +1,9 @@
 //! Scans folders of the user's: what kinds of files are there, and how far do they compress?
 //!
-//! It only reads: all names, sizes and kinds, and of the contents a sample. It follows no symbolic link, enters no other
-//! file system unless asked, counts a file of several names once and a file with holes by its data. What comes out are
-//! kinds, counts and shares; the names of what could not be read are for the person at the terminal alone.
+//! It only reads: all names, sizes and kinds, and of the contents a sample. It follows no symbolic link,
+//! enters no other file system unless asked, counts a file of several names once and a file with holes by its
+//! data. What comes out are kinds, counts and shares; the names of what could not be read are for the person
+//! at the terminal alone.
 
 mod content;
 mod group;

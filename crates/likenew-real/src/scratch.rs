@@ -82,8 +82,8 @@ impl Scratch {
     /// Makes the scratch directory of `folder` and takes its lock.
     ///
     /// # Errors
-    /// Refusals, each with what to do: a run before this one has left files there, another run is using it, something else
-    /// has that name, or the folder cannot be written.
+    /// Refusals, each with what to do: a run before this one has left files there, another run is using it,
+    /// something else has that name, or the folder cannot be written.
     pub fn create(folder: &Path) -> Result<Self, LabError> {
         // Some file systems make a file durable but not the files beside it: without its marker, it would be
         // unclear whose these are.
@@ -203,7 +203,8 @@ pub fn remove_all() -> Vec<Result<RemovalReport, LabError>> {
     all.iter().filter_map(Weak::upgrade).map(|inner| inner.remove()).collect()
 }
 
-/// Whether a file of ours in a scratch directory that this process holds is the one with these numbers of device and inode.
+/// Whether a file of ours in a scratch directory that this process holds is the one with these numbers of
+/// device and inode.
 pub(crate) fn holds_file(device: u64, inode: u64) -> bool {
     let inner: Vec<_> = lock(&OPEN_DIRECTORIES).iter().filter_map(Weak::upgrade).collect();
     inner.iter().filter(|inner| lock(&inner.marker).is_some()).any(|inner| {
@@ -225,8 +226,8 @@ impl ScratchDirectory {
     }
 }
 
-/// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The caller holds the
-/// lock of the marker.
+/// Removes files of ours, then the marker and the directory unless there is anything foreign in it. The
+/// caller holds the lock of the marker.
 pub(crate) fn remove_ours(
     folder: &OwnedFd,
     directory: &OwnedFd,

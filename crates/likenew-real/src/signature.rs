@@ -91,7 +91,8 @@ const RAID: [u8; 4] = [0xFC, 0x4E, 0x2B, 0xA9];
 const IMSM: &[u8] = b"Intel Raid ISM Cfg Sig. ";
 const DDF: &[u8] = &[0xDE, 0x11, 0xDE, 0x11];
 
-/// Names of everything that is found in the `bytes` from `start` on of a drive or an image, each once, in the order of a fixed list.
+/// Names of everything that is found in the `bytes` from `start` on of a drive or an image, each once, in the
+/// order of a fixed list.
 ///
 /// What cannot be read there counts as carrying nothing that could be named; an error of the drive is an error here.
 ///

@@ -16,9 +16,10 @@ pub struct StableId {
 }
 
 impl StableId {
-    /// Of a block device: its serial number; of one that is made of something else, that; of one that has nothing of the kind,
-    /// its name and exact size. A namespace of an NVMe drive other than the first adds its number, as they all have the drive's serial
-    /// number; a partition adds its number to its disk's, as udev does.
+    /// Of a block device: its serial number; of one that is made of something else, that; of one that has
+    /// nothing of the kind, its name and exact size. A namespace of an NVMe drive other than the first adds
+    /// its number, as they all have the drive's serial number; a partition adds its number to its disk's, as
+    /// udev does.
     pub(crate) fn of_device(device: &BlockDevice, bytes: u64) -> Self {
         let disk = device.disk();
         let namespace = disk.attribute("nsid").filter(|number| number != "1");

@@ -26,11 +26,12 @@ use crate::medium::{Medium, Spot, drop_cached, perform_at, set_direct};
 use crate::scratch::{Scratch, lock};
 use crate::trim::{self, MountedDevice, Sender};
 
-/// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim of exactly its
-/// range.
+/// Files `0 .. N` of the same length, back to back. A file is made by its first write and deleted by a trim
+/// of exactly its range.
 ///
-/// Each file keeps one descriptor number as long as the table lives. When the file is deleted, the number stays and leads
-/// to nothing that can be read or written, so that an I/O which is on its way meets an error and never another file.
+/// Each file keeps one descriptor number as long as the table lives. When the file is deleted, the number
+/// stays and leads to nothing that can be read or written, so that an I/O which is on its way meets an error
+/// and never another file.
 pub(crate) struct FileTable {
     geometry: Geometry,
     file_bytes: u64,

@@ -1,7 +1,8 @@
 //! A lane over io_uring: the path of an I/O that costs the least between our clock and the drive.
 //!
-//! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the kernel for an I/O at
-//! depth 1, as fio makes. docs/explanation/method.md has what other ways of waiting came to.
+//! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the
+//! kernel for an I/O at depth 1, as fio makes. docs/explanation/method.md has what other ways of waiting came
+//! to.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -32,8 +33,8 @@ const PULSE: u64 = u64::MAX - 1;
 /// at QD1. The period is chosen: far longer than an I/O, short beside the wait for a drive that hangs.
 const PULSE_NS: u32 = 40_000_000;
 static PULSE_SPAN: types::Timespec = types::Timespec::new().nsec(PULSE_NS);
-/// A wait that ends later than this is left to the periodic timeout: at least one comes before its end, as it
-/// is two periods long.
+/// A longer wait than this is left to the periodic timeout. Chosen: two periods, so that at least one timeout
+/// comes before its end.
 const LONG: Nanos = Nanos(2 * PULSE_NS as u64);
 /// Workers, threads for I/Os that need a directory, at most.
 const CLERKS_MAX: u32 = 4;
@@ -79,7 +80,8 @@ struct WorkerPool {
 }
 
 impl<M: Medium> UringLane<M> {
-    /// A lane of `depth ≥ 1` slots for I/Os of up to `length_max` bytes. The thread that first uses it owns it from then on.
+    /// A lane of `depth ≥ 1` slots for I/Os of up to `length_max` bytes. The thread that first uses it owns
+    /// it from then on.
     ///
     /// # Errors
     /// There is no memory for so much, or no ring.

@@ -35,7 +35,8 @@ impl Waiter {
         Self { clock }
     }
 
-    /// Waits until any of them is ready or has failed, until `until`, or until a signal came. Says, in their order, which are ready.
+    /// Waits until any of them is ready or has failed, until `until`, or until a signal came. Says, in their
+    /// order, which are ready.
     pub fn wait(&self, awaited: &[WaitEvent<'_>], until: Nanos, ready: &mut Vec<bool>) {
         let flags = |awaited: &WaitEvent<'_>| {
             let when = |condition, flag| if condition { flag } else { PollFlags::empty() };

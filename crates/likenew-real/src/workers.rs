@@ -1,5 +1,5 @@
-//! Threads that do I/Os with blocking calls: the whole of the posix engine, and the io_uring engine's help with what needs
-//! a directory.
+//! Threads that do I/Os with blocking calls: the whole of the posix engine, and the io_uring engine's help
+//! with what needs a directory.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ struct Job {
 unsafe impl Send for Job {}
 
 impl Workers {
-    /// Starts `threads` workers for at most `depth` I/Os in flight. Each completion is announced on `eventfd`, an eventfd,
-    /// if there is one.
+    /// Starts `threads` workers for at most `depth` I/Os in flight. Each completion is announced on
+    /// `eventfd`, an eventfd, if there is one.
     ///
     /// # Errors
     /// The system starts no more threads.
@@ -133,8 +133,8 @@ impl<M: Medium> Worker<M> {
         while let Ok(Job { io, buffer }) = self.inbox.recv() {
             let moves = matches!(io.op, likenew_core::io::Op::Read | likenew_core::io::Op::Write);
             let length = if moves { io.length as usize } else { 0 };
-            // SAFETY: `hand_over`'s caller lends that many bytes until this I/O's completion was received; an empty slice
-            // needs no more than an address that is not null, which a slot's address is.
+            // SAFETY: `hand_over`'s caller lends that many bytes until this I/O's completion was received; an
+            // empty slice needs no more than an address that is not null, which a slot's address is.
             let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, length) };
             let outcome = self.medium.perform(&io, buffer);
             let completion = Completion { slot: io.slot, at: self.clock.now(), outcome };

@@ -15,13 +15,14 @@ pub(super) enum Identity {
     /// A block device.
     Device {
         number: DeviceNumber,
-        /// The kernel's count of disks that ever came up, which a new one at an old number has another of (since Linux 5.15).
+        /// The kernel's count of disks that ever came up, which a new one at an old number has another of
+        /// (since Linux 5.15).
         sequence: Option<u64>,
         /// The range of a partition: one that was created anew can have the number of the old one.
         range: Option<(u64, u64)>,
     },
-    /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where a file system keeps
-    /// none, that of its last change.
+    /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where
+    /// a file system keeps none, that of its last change.
     File { device: u64, inode: u64, birth_time: (i64, u32) },
     /// Neither.
     Other,

@@ -77,8 +77,9 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty())
 }
 
-/// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a disk changes, and a program that is just
-/// being started, which has copies of all descriptors of the one that starts it.
+/// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a
+/// disk changes, and a program that is just being started, which has copies of all descriptors of the one
+/// that starts it.
 ///
 /// # Errors
 /// Another program keeps the lock (`WOULDBLOCK`), or there is no lock to be had.

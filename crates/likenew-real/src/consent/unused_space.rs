@@ -233,7 +233,8 @@ fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
         .map_err(|reason| format!("its partition table cannot be read ({reason}); check it first (gdisk -l)"))
 }
 
-/// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes each from 446 on.
+/// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes
+/// each from 446 on.
 fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     let sector = read(fd, &(0..512))
         .map_err(|errno| format!("its first sector cannot be read ({errno}); see likenew facts"))?;

@@ -1,4 +1,5 @@
-//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base Specification 2.0, §5.14).
+//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base
+//! Specification 2.0, §5.14).
 //!
 //! The namespace is the one of the consent's descriptor: the kernel sends the command to its controller, and
 //! reports its number. No device name is ever turned into another.
@@ -160,8 +161,8 @@ impl FormatPlan {
         })
     }
 
-    /// The command's word 10 (figure 328 of the Base Specification): format, metadata, protection, kind of erase, and the high bits of the
-    /// format.
+    /// The command's word 10 (figure 328 of the Base Specification): format, metadata, protection, kind of
+    /// erase, and the high bits of the format.
     fn word_10(&self) -> u32 {
         let bit = |set: bool, at: u32| u32::from(set) << at;
         let erase: u32 = match self.erase {

@@ -18,7 +18,7 @@ const CHARGE_MIN: u8 = 50;
 /// Temperature in °C above which flash is too hot, if the drive names no limit: where makers put the end of
 /// its operating range.
 const FLASH_C_MAX: f64 = 70.0;
-/// The same for disks.
+/// The same for disks, in °C; also where makers put the end of the operating range.
 const DISK_C_MAX: f64 = 60.0;
 
 /// A precondition.

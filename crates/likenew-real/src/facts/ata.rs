@@ -1,4 +1,5 @@
-//! What a SATA drive answers: its SMART attributes, their thresholds, and its statistics through the decoders of `standards::ata`.
+//! What a SATA drive answers: its SMART attributes, their thresholds, and its statistics through the decoders
+//! of `standards::ata`.
 
 use likenew_core::facts::{Attribute, Counts, Fact, Health};
 

@@ -191,7 +191,8 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
         }
         _ => {}
     }
-    // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which knows many of them.
+    // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which
+    // knows many of them.
     let is_own = matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata);
     if is_own && drive.health.failing.value().is_none() && subject.queries.is_root() {
         Smartctl::query(subject).complete(subject, drive);

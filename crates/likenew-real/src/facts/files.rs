@@ -19,7 +19,7 @@ const ENTRIES_MAX: usize = 20_000;
 const MAPPED_MAX: usize = 400;
 /// Shorter files have one extent anyway.
 const MAPPED_BYTES_MIN: u64 = 1 << 20;
-/// Bytes of a MiB.
+/// Bytes of a MiB, 2²⁰.
 const MIB: f64 = (1 << 20) as f64;
 const TIMES: &str = "statx";
 const PLACES: &str = "FIEMAP";

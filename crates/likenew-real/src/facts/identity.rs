@@ -149,7 +149,8 @@ fn virtualization(subject: &Subject<'_>) -> Fact<Option<String>> {
     }
 }
 
-/// By the controller next above it. A bridge of USB may be a real one that a guest was handed, whatever it is plugged into there.
+/// By the controller next above it. A bridge of USB may be a real one that a guest was handed, whatever it is
+/// plugged into there.
 fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
     if !matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) {
         return None;

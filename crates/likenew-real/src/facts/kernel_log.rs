@@ -7,8 +7,8 @@ use super::machine_query::Question;
 use super::subject::Subject;
 use crate::drive_facts::clean;
 
-/// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`, and lines that begin with a blank for what belongs to it
-/// (Documentation/ABI/testing/dev-kmsg).
+/// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`, and lines that begin with a blank for
+/// what belongs to it (Documentation/ABI/testing/dev-kmsg).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     at_s: f64,

@@ -62,7 +62,8 @@ fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
 fn driver(subject: &Subject<'_>) -> Fact<String> {
     let roots = subject.roots;
     let mut is_above_host = false;
-    // Of USB the driver of the interface decides, of others that of what they are plugged into: of SCSI that is above its host.
+    // Of USB the driver of the interface decides, of others that of what they are plugged into: of SCSI that
+    // is above its host.
     for folder in subject.ancestors() {
         let is_wanted = match subject.kind {
             DriveKind::Usb => roots.exists(&format!("{folder}/bInterfaceClass")),
@@ -87,8 +88,8 @@ fn is_scsi_host(name: &str) -> bool {
     name.strip_prefix("host").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// Parts of PCI Express: the function that the drive is or hangs on, the port above it, and all bridges up to the host. A
-/// function on the host's own bus has no link.
+/// Parts of PCI Express: the function that the drive is or hangs on, the port above it, and all bridges up to
+/// the host. A function on the host's own bus has no link.
 fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
     let roots = subject.roots;
     let functions: Vec<String> = subject
@@ -151,7 +152,8 @@ pub(crate) fn is_pci_address(name: &str) -> bool {
     parts.len() == 4 && name.contains('.') && parts.into_iter().all(is_hex)
 }
 
-/// The drive's own side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the capabilities of AHCI).
+/// The drive's own side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the
+/// capabilities of AHCI).
 fn sata_hops(subject: &Subject<'_>) -> Vec<Hop> {
     let mut hops = vec![sata_drive(subject)];
     hops.extend(sata_port(subject));

@@ -1,4 +1,5 @@
-//! What an NVMe drive answers: Identify, the SMART log, features, and the log of Amazon's volumes (NVM Express Base Specification 2.0).
+//! What an NVMe drive answers: Identify, the SMART log, features, and the log of Amazon's volumes (NVM
+//! Express Base Specification 2.0).
 
 use likenew_core::facts::{Counts, Fact, Health, HostMemory, Space};
 

@@ -17,10 +17,12 @@ const BYTES_MAX: u64 = 4 << 20;
 /// milliseconds of that.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
-/// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong to the answer.
+/// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong
+/// to the answer.
 ///
 /// # Errors
-/// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed, by its own number.
+/// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed,
+/// by its own number.
 pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let mut command = Command::new(program);

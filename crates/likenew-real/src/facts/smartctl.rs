@@ -18,7 +18,8 @@ pub(crate) const ARGUMENTS: [&str; 6] = ["--json=c", "-i", "-H", "-A", "-n", "st
 /// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
 /// together: either of the first two ends it at once.
 const ASLEEP: u64 = 7;
-/// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and 1): there is no answer.
+/// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and
+/// 1): there is no answer.
 const NO_ANSWER: u64 = 0b11;
 /// Parts of an answer about a drive's state.
 const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];

@@ -60,7 +60,8 @@ impl<'a> Subject<'a> {
             .and_then("the answer is too short", |answer| IdentifyDevice::parse(&answer))
     }
 
-    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's ata_id and usb_id).
+    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_ATA_ROTATION_RATE_RPM` … (udev's
+    /// ata_id and usb_id).
     pub(crate) fn udev(&self, name: &str) -> Fact<String> {
         let Some(number) = self.device.number() else { return Fact::NotQueried };
         let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);

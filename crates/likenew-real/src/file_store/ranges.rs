@@ -16,7 +16,8 @@ use crate::trim::{Extent, Flush, extents};
 /// File systems without extent reports that know neither holes nor sharing: every block belongs to one file.
 const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
 
-/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its data cannot.
+/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its
+/// data cannot.
 pub(super) fn unshared_ranges(
     file: &OwnedFd,
     path: &Path,

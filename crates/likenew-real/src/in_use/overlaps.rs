@@ -18,7 +18,8 @@ const PASSING_TRIES: u32 = 20;
 /// Time between two checks. Chosen.
 const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 
-/// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device (Documentation/admin-guide/devices.txt of the Linux sources).
+/// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device
+/// (Documentation/admin-guide/devices.txt of the Linux sources).
 const MTD_BLOCK_MAJOR: u32 = 31;
 
 /// How one of them reaches the target's bytes.
@@ -297,7 +298,8 @@ impl<'a> Overlaps<'a> {
         self.uses.push(Use { rank: Rank::Loop, text });
     }
 
-    /// What is built on one of them, and is not what the target is. Volumes of one manager on the same device are apart, which is what it is for.
+    /// What is built on one of them, and is not what the target is. Volumes of one manager on the same device
+    /// are apart, which is what it is for.
     fn rise_to_holder(&mut self, from: usize, holder: DeviceNumber) {
         let Some((slave, _)) = self.node(self.overlaps[from].store) else { return };
         let own = self.snapshot.nodes.iter().filter(|(number, node)| {
@@ -406,7 +408,8 @@ impl<'a> Overlaps<'a> {
         self.uses.push(Use { rank: Rank::Unknown, text });
     }
 
-    /// The devices that a claim on the target does not keep others from. What a layer below it is built on, that layer has claimed.
+    /// The devices that a claim on the target does not keep others from. What a layer below it is built on,
+    /// that layer has claimed.
     pub(super) fn to_claim(&self) -> Vec<(DeviceNumber, &Overlap)> {
         let is_below = |number: &DeviceNumber| {
             self.overlaps.iter().any(|known| known.is_below && known.store == Store::Device(*number))

@@ -19,7 +19,8 @@ pub(super) struct Snapshot {
     pub(super) swaps: Vec<Store>,
     /// Folders in /sys of what the system stands on.
     pub(super) system: HashSet<PathBuf>,
-    /// The file systems' own lists: a folder of a device's name is there while its file system is mounted, wherever that is.
+    /// The file systems' own lists: a folder of a device's name is there while its file system is mounted,
+    /// wherever that is.
     pub(super) file_systems: BTreeMap<String, String>,
     /// Numbers of the flash devices (MTD) of which UBI has taken some part: it tells their block devices nothing.
     pub(super) ubi: HashSet<u32>,
@@ -93,7 +94,8 @@ impl Snapshot {
     pub(super) fn take_mounts(&mut self, mounts: impl Iterator<Item = (Mount, Option<Program>)>, sys: &Path) {
         let pools = btrfs(sys);
         for (mount, program) in mounts {
-            // A file system of several devices shows none of their numbers; it names one of them, or all with colons between.
+            // A file system of several devices shows none of their numbers; it names one of them, or all with
+            // colons between.
             let named = mount.source.as_bytes().split(|byte| *byte == b':');
             let named =
                 named.map(|name| Path::new(OsStr::from_bytes(name))).filter(|source| source.is_absolute());

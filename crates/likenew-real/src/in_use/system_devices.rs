@@ -34,7 +34,8 @@ pub(crate) fn lower_device(mount: &Mount) -> Option<BlockDevice> {
     BlockDevice::by_number(mount.device).or_else(by_source)
 }
 
-/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that is known to be all.
+/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that
+/// is known to be all.
 #[must_use]
 pub(crate) fn add_with_lower_devices(device: &BlockDevice, found: &mut HashSet<PathBuf>) -> bool {
     if !found.insert(device.folder().to_owned()) {

@@ -19,10 +19,10 @@ pub(super) struct Spot<F> {
     position: u64,
 }
 
-/// Keeps spots that lie equally far apart in all bytes that went by, from a random start: each byte has the same chance, large
-/// files have many spots and small ones few. When there are too many, every other one is dropped and the distance doubles,
-/// so that neither the number of files nor their size has to be known beforehand (systematic sampling; Cochran,
-/// "Sampling Techniques", 1977, chapter 8).
+/// Keeps spots that lie equally far apart in all bytes that went by, from a random start: each byte has the
+/// same chance, large files have many spots and small ones few. When there are too many, every other one is
+/// dropped and the distance doubles, so that neither the number of files nor their size has to be known
+/// beforehand (systematic sampling; Cochran, "Sampling Techniques", 1977, chapter 8).
 pub(super) struct Spots<F> {
     spots: Vec<Spot<F>>,
     most: usize,

@@ -1,5 +1,5 @@
-//! NVMe: Identify Controller and Identify Namespace (NVM Express Base Specification 2.0, figure 275; NVM Command Set Specification 1.0,
-//! figure 97).
+//! NVMe: Identify Controller and Identify Namespace (NVM Express Base Specification 2.0, figure 275; NVM
+//! Command Set Specification 1.0, figure 97).
 
 use super::bytes::little;
 use super::sanitize::Sanitize;

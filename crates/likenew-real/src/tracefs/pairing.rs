@@ -10,8 +10,8 @@ use super::event::{BlockEvent, Step};
 
 /// I/Os that wait for their end, or for that of one before them, at most: 256 Ki of them are 20 MiB.
 const WAITING_MOST: usize = 1 << 18;
-/// Longer than any driver waits for a drive before it tries again: what has not ended by then is given up, so that it does
-/// not hold up those behind it.
+/// Longer than any driver waits for a drive before it tries again: what has not ended by then is given up, so
+/// that it does not hold up those behind it.
 const PATIENCE_NS: u64 = 60 * 1_000_000_000;
 /// I/Os in a scheduler at most. Their submitters are forgotten beyond.
 const SUBMITTERS_MOST: usize = 1 << 16;
@@ -140,7 +140,8 @@ impl Pairing {
         }
     }
 
-    /// Steps are missing here: what is on its way may have ended unseen, and pairing it with a later end would be a guess.
+    /// Steps are missing here: what is on its way may have ended unseen, and pairing it with a later end
+    /// would be a guess.
     pub(crate) fn forget(&mut self) {
         self.chains.clear();
         self.submitters.clear();

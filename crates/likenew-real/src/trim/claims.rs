@@ -54,7 +54,8 @@ pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
     let disk = stack.last()?;
     if let Some(file) = disk.attribute("loop/backing_file") {
         let blocks = stat(&*file).ok()?.st_blocks.cast_unsigned();
-        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some give none, although the file holds something.
+        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some give none, although the
+        // file holds something.
         return (blocks > 0)
             .then(|| (blocks * 512, format!("the blocks of {file}, the file below {}", disk.name())));
     }

@@ -38,8 +38,8 @@ const FS_IOC_FIEMAP: Opcode = 0xC020_660B;
 /// `FIEMAP_FLAG_SYNC` of linux/fiemap.h: what is still in memory is given its place first.
 const FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
-/// Flags of linux/fiemap.h that say that the bytes do not stand at that address as the file has them, or not for this file
-/// alone.
+/// Flags of linux/fiemap.h that say that the bytes do not stand at that address as the file has them, or not
+/// for this file alone.
 const UNUSABLE: [(u32, &str); 8] = [
     (0x2, "UNKNOWN: it has no place yet"),
     (0x4, "DELALLOC: it has no place yet"),
@@ -122,8 +122,8 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
     Ok(found)
 }
 
-/// The pieces of the first `bytes` of a file that lie on the device as the file has them, for a target whose addresses of
-/// this file begin at `offset`. Nothing is written for the answer.
+/// The pieces of the first `bytes` of a file that lie on the device as the file has them, for a target whose
+/// addresses of this file begin at `offset`. Nothing is written for the answer.
 ///
 /// # Errors
 /// A sentence without a full stop: the file system does not report it, or the file has too many extents.
@@ -165,7 +165,8 @@ fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
     (extents.filter(is_possible).collect(), raw.iter().any(|raw| raw.flags & EXTENT_LAST != 0))
 }
 
-/// What is made of an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers; whether it has any.
+/// What is made of an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers;
+/// whether it has any.
 pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
     let mut map = Fiemap {
         start: 0,

@@ -8,7 +8,8 @@ use super::MountedDevice;
 use crate::block::BlockDevice;
 use crate::layer_kind::layer_kind;
 
-/// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted with `discard`.
+/// File systems that send TRIM when they are asked to (FITRIM), and most of them by themselves when mounted
+/// with `discard`.
 pub(crate) const SENDERS: [&str; 15] = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "jfs", "nilfs2", "gfs2", "ocfs2", "vfat",
     "exfat", "ntfs3", "hfsplus",

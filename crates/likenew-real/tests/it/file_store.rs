@@ -1,4 +1,5 @@
-//! Files of the owner on real file systems, rewritten where they are: nothing about them changes, whoever comes in between.
+//! Files of the owner on real file systems, rewritten where they are: nothing about them changes, whoever
+//! comes in between.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
@@ -41,7 +42,8 @@ fn a_file_is_written_again_and_nothing_about_it_changes() {
         let written = refresh(&path);
         assert!(FileSystemState::of(&path) == before, "{kind}");
         assert!(fs::read(system.path().join("the same")).unwrap() == before.content, "{kind}");
-        // Neither the hole, nor zeros, nor what was reserved, nor the last part of a block, nor the witnesses at both ends.
+        // Neither the hole, nor zeros, nor what was reserved, nor the last part of a block, nor the witnesses
+        // at both ends.
         assert!(written > 3 * MIB as u64 && written < 4 * MIB as u64 + MIB as u64 / 2, "{kind}: {written}");
         if kind != "mkfs.btrfs" {
             assert_eq!(extents(&path), map, "{kind}: it lies where it lay");

@@ -1,4 +1,5 @@
-//! A process that refreshes a file is killed again and again: the file stays what it is, and the refresh comes to its end.
+//! A process that refreshes a file is killed again and again: the file stays what it is, and the refresh
+//! comes to its end.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,4 +1,5 @@
-//! Two runs never meet on one drive, whatever way and whoever each comes from, and a run that is killed leaves nothing locked.
+//! Two runs never meet on one drive, whatever way and whoever each comes from, and a run that is killed
+//! leaves nothing locked.
 
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _};

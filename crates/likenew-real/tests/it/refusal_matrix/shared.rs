@@ -257,7 +257,8 @@ const REFUSED: &[(&str, Setup, Words)] = &[
     ),
 ];
 
-/// What goes without anybody being in the way while the first partition is mounted; and whether it shares bytes with the second.
+/// What goes without anybody being in the way while the first partition is mounted; and whether it shares
+/// bytes with the second.
 const ALLOWED: &[(&str, Setup, bool)] = &[
     (
         "the window of the other partition",
