@@ -195,7 +195,8 @@ impl RefreshError {
         )
     }
 
-    /// Whether a refresh that has ended with it under way has left something in its journal that may be missing on the store.
+    /// Whether a refresh that has ended with it under way has left something in its journal that may be
+    /// missing on the store.
     pub fn needs_journal(&self) -> bool {
         !self.is_refusal() && !matches!(self, Self::Read { .. } | Self::Wanted)
     }
@@ -221,8 +222,8 @@ impl RefreshError {
     }
 }
 
-/// EIO, ENODATA, EILSEQ and EREMOTEIO of asm-generic/errno.h: what the kernel answers for a sector that the medium does not give back
-/// (`blk_errors` of its block layer).
+/// EIO, ENODATA, EILSEQ and EREMOTEIO of asm-generic/errno.h: what the kernel answers for a sector that the
+/// medium does not give back (`blk_errors` of its block layer).
 const MEDIUM_ERRORS: [i32; 4] = [5, 61, 84, 121];
 
 /// Whether what was read is there, or the medium has lost it.

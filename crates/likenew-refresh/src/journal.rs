@@ -4,8 +4,9 @@
 //! plan | slot 0: record, chunk | slot 1: record, chunk
 //! ```
 //!
-//! Its length never changes. A chunk's record goes to the slot of the record before the last one, in one write, and the chunk is not
-//! touched until that is durable. A cut tears at most the slot that was being written, whose chunk was not being written yet.
+//! Its length never changes. A chunk's record goes to the slot of the record before the last one, in one
+//! write, and the chunk is not touched until that is durable. A cut tears at most the slot that was being
+//! written, whose chunk was not being written yet.
 
 use crate::chunk_buffer::ChunkBuffer;
 use crate::durable_file::DurableFile;
@@ -59,7 +60,8 @@ impl<F: DurableFile> Journal<F> {
             journal.file.write_at(at, buffer.all(length)).map_err(RefreshError::journal(begin))?;
         }
         journal.write(&Record::new(journal.id, 0, Kind::Committed, first..first, &[]), &mut buffer)?;
-        // The head makes it a journal, so it comes last: a file system may make a file durable from its beginning on, and then its length.
+        // The head makes it a journal, so it comes last: a file system may make a file durable from its
+        // beginning on, and then its length.
         journal.file.sync().map_err(RefreshError::journal(begin))?;
         journal.file.write_at(0, &head).map_err(RefreshError::journal(begin))?;
         journal.file.sync().map_err(RefreshError::journal(begin))?;

@@ -5,9 +5,10 @@
 //! a kill or a loss of power at any point costs no byte, and an interrupted refresh can be resumed
 //! ([`InspectedRefresh`]).
 //!
-//! **The order.** A chunk is read, its bytes are made durable in a [`Journal`] on other blocks, and only then is it written. The
-//! journal keeps two chunks in turn; before the first of them is overwritten the store is flushed and both are read back. So at any
-//! moment at most two chunks are *in flight*, and the journal holds both of them.
+//! **The order.** A chunk is read, its bytes are made durable in a [`Journal`] on other blocks, and only then
+//! is it written. The journal keeps two chunks in turn; before the first of them is overwritten the store is
+//! flushed and both are read back. So at any moment at most two chunks are *in flight*, and the journal holds
+//! both of them.
 //!
 //! **After a power cut** only sectors of chunks in flight are ever restored. The bytes that were being
 //! written are the bytes that were there, so a sector that differs was torn by the cut, or another program
@@ -15,7 +16,8 @@
 //! - *Witnesses*: the places where a file system, a volume or a partition table leaves its mark when it is
 //!   used, and places all over the store, are never rewritten. If they have changed, the store was in use:
 //!   nothing is written.
-//! - A cut tears a few sectors. If more than half of a chunk differs, that was no cut: nothing is written unless the owner says so.
+//! - A cut tears a few sectors. If more than half of a chunk differs, that was no cut: nothing is written
+//!   unless the owner says so.
 //! - Data outside of chunks in flight is only ever written with what was read there a moment before.
 //! - The existing data of a sector that is restored is first made durable on another file
 //!   ([`InspectedRefresh::resume`]), so even an undetectable change is kept.
@@ -36,7 +38,7 @@
 //! assert_eq!(found.differences().count(), 0);
 //! let mut refresh = found.resume(&mut salvage)?;
 //! while let Some(_step) = refresh.step()? {
-//!     // Show refresh.progress(), look at the temperature, stop() when that is wanted.
+//!     // Show refresh.progress(), check the temperature, stop() if wanted.
 //! }
 //! # Ok(())
 //! # }

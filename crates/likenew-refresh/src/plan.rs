@@ -11,8 +11,8 @@ use crate::ranges::{RANGES_MAX, Ranges};
 use crate::record::BLOCK;
 use crate::witnesses::{fingerprint, witnesses};
 
-/// Chunks as long as the units in which SD cards want to be written, long enough that making a journal durable costs little beside
-/// them, and short enough that a stop comes within a second.
+/// Chunks as long as the units in which SD cards want to be written, long enough that making a journal
+/// durable costs little beside them, and short enough that a stop comes within a second.
 pub const CHUNK_BYTES_DEFAULT: u32 = 4 << 20;
 
 /// Longer chunks are refused: three of them are in memory when a refresh is resumed.
@@ -142,7 +142,8 @@ impl Plan {
         Ok((ranges, witnesses))
     }
 
-    /// The head of a journal: a line for people, a line with length and hash, the plan as JSON, zeros up to a whole block.
+    /// The head of a journal: a line for people, a line with length and hash, the plan as JSON, zeros up to a
+    /// whole block.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("numbers and texts are JSON");
         let mut head = format!("{TITLE}{VERSION}\n{:010} {:016x}\n", json.len(), hash(&json)).into_bytes();
@@ -151,7 +152,8 @@ impl Plan {
         head
     }
 
-    /// The plan at the head of a journal of `bytes` bytes, that hash, and the length of the head; `read` gives the first so many bytes.
+    /// The plan at the head of a journal of `bytes` bytes, that hash, and the length of the head; `read`
+    /// gives the first so many bytes.
     ///
     /// # Errors
     /// It is not our journal, or is damaged.

@@ -15,7 +15,8 @@ impl Ranges {
     /// These ranges of a store of `bytes` bytes in blocks of `block`; adjacent ones are joined.
     ///
     /// # Errors
-    /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it ends; or there are too many.
+    /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it
+    /// ends; or there are too many.
     pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
         let refuse = |range: &Range<u64>, reason: &str| {
             Err(RefreshError::Unsuitable(format!(
@@ -113,8 +114,8 @@ impl Ranges {
         self.0.iter().map(|range| range.end.min(offset).saturating_sub(range.start)).sum()
     }
 
-    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the store and where their
-    /// range ends.
+    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the
+    /// store and where their range ends.
     pub(crate) fn chunk_from(&self, from: u64, chunk: u32) -> Option<Range<u64>> {
         let index = self.0.partition_point(|range| range.end <= from);
         let range = self.0.get(index)?;

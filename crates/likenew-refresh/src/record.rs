@@ -59,7 +59,8 @@ impl Record {
         XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&belongs), bytes)
     }
 
-    /// Writes the block: magic, kind, journal, turn, start, end, hash of the bytes, hash of all these; little-endian, then zeros.
+    /// Writes the block: magic, kind, journal, turn, start, end, hash of the bytes, hash of all these;
+    /// little-endian, then zeros.
     pub(crate) fn encode(&self, block: &mut [u8]) {
         let kind = match self.kind {
             Kind::Chunk => 1,

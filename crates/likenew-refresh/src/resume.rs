@@ -47,7 +47,7 @@ pub struct Difference {
 const TORN_BLOCKS: u64 = 8;
 
 impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
-    /// Inspects the journal in `file` and the `store`, about which `known` is known, and writes nothing.
+    /// Inspects the journal in `file` and the `store` with its `known` facts, and writes nothing.
     ///
     /// # Errors
     /// It is no journal, or another's, or damaged; the refresh was finished; or the store was written to
@@ -182,7 +182,8 @@ struct State {
     newest: (Record, Vec<u8>),
     /// The one before, if its chunk may be in flight, too.
     older: Option<(Record, Vec<u8>)>,
-    /// A record whose bytes are damaged: its slot was being written and its chunk was not, or it is the journal that is damaged.
+    /// A record whose bytes are damaged: its slot was being written and its chunk was not, or it is the
+    /// journal that is damaged.
     doubtful: Option<Record>,
 }
 
@@ -226,8 +227,8 @@ fn follows(older: &Record, newest: &Record) -> bool {
     newest.turn == older.turn + 1 && (older.range.end <= newest.range.start || is_given_up)
 }
 
-/// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written, and it was the saving that
-/// was cut off.
+/// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written,
+/// and it was the saving that was cut off.
 fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), RefreshError> {
     let mut bytes = vec![0; record.length() as usize];
     let read = store.read_at(record.range.start, &mut bytes);

@@ -11,7 +11,8 @@ use crate::journal_file::{JournalPaths, create_own, open_own};
 /// Files at most; there are never so many, as each holds what one cut has torn.
 const FILES_MAX: u32 = 1000;
 
-/// A file that is made when there is something to keep. One that is there already is left as it is, and the next number is taken.
+/// A file that is made when there is something to keep. One that is there already is left as it is, and the
+/// next number is taken.
 #[derive(Debug)]
 pub struct SalvageFile {
     paths: JournalPaths,

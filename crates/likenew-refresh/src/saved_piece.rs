@@ -21,7 +21,8 @@ pub struct SavedPiece {
     at: u64,
 }
 
-/// All pieces that are whole, in the order in which they stand there. It is found block by block, so the file need be no journal any more.
+/// All pieces that are whole, in the order in which they stand there. It is found block by block, so the file
+/// need be no journal any more.
 ///
 /// # Errors
 /// The file's length cannot be determined. Places that cannot be read hold nothing.

@@ -1,4 +1,5 @@
-//! A refresh with all of its files, from its beginning, or from where it was cut off, to its end: of a file and of a device alike.
+//! A refresh with all of its files, from its beginning, or from where it was cut off, to its end: of a file
+//! and of a device alike.
 
 use std::ops::Range;
 use std::path::PathBuf;

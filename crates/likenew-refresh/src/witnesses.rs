@@ -13,7 +13,8 @@ use crate::ranges::Ranges;
 
 /// A store shorter than this has none: half of a small file would be witnesses.
 const STORE_BYTES_MIN: u64 = 1 << 20;
-/// Both ends: partition tables, boot sectors, superblocks, the headers of volumes; of files, the page in which databases count changes.
+/// Both ends: partition tables, boot sectors, superblocks, the headers of volumes; of files, the page in
+/// which databases count changes.
 const ENDS_BYTES: u64 = 1 << 20;
 /// Limit of a single place, as a share of the store.
 const SHARE: u64 = 256;
