@@ -15,9 +15,10 @@ const RATIO_UNKNOWN: f64 = 0.5;
 /// A ratio above this is no approach. Chosen: it could not be distinguished from a drift.
 const RATIO_MAX: f64 = 0.95;
 
-/// The limit by the last three values, for which v∞ − a·rᵏ has one solution (A. C. Aitken, "On Bernoulli's Numerical Solution of Algebraic
-/// Equations", Proceedings of the Royal Society of Edinburgh 46, 1926); by two values with an assumed ratio. `None` of fewer values, and where
-/// steps do not become smaller. Steps that go up and down are scatter around the mean of the last two.
+/// The limit by the last three values, for which v∞ − a·rᵏ has one solution (A. C. Aitken, "On Bernoulli's
+/// Numerical Solution of Algebraic Equations", Proceedings of the Royal Society of Edinburgh 46, 1926); by
+/// two values with an assumed ratio. `None` of fewer values, and where steps do not become smaller. Steps
+/// that go up and down are scatter around the mean of the last two.
 ///
 /// # Panics
 /// When a value is not a number.

@@ -36,11 +36,11 @@ const KNEES: usize = 400;
 /// The 90% quantile of χ² with one degree of freedom: the rise of χ² that limits the interval of the knee.
 const CHI_90: f64 = 2.706;
 
-/// The broken line that fits best: weighted least squares for level and rise at each knee, and the knee with the least χ²
-/// (Hinkley, "Inference about the intersection in two-phase regression", Biometrika 56 (1969) 495–504). The interval
-/// holds the knees whose χ² is at most 2.706 above the least (profile likelihood, 90 %), errors being taken for as much
-/// larger as the points lie farther from the line than they say. `None` of fewer than [`POINTS_MIN`] points, or where
-/// nothing rises.
+/// The broken line that fits best: weighted least squares for level and rise at each knee, and the knee with
+/// the least χ² (Hinkley, "Inference about the intersection in two-phase regression", Biometrika 56 (1969)
+/// 495–504). The interval holds the knees whose χ² is at most 2.706 above the least (profile likelihood, 90
+/// %), errors being taken for as much larger as the points lie farther from the line than they say. `None` of
+/// fewer than [`POINTS_MIN`] points, or where nothing rises.
 ///
 /// # Panics
 /// When a number is not a number, or `x` or `error` is not above 0.

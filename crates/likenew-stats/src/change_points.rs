@@ -28,8 +28,8 @@ pub struct Level {
     pub median: f64,
     /// Mean, in the unit of the values.
     pub mean: f64,
-    /// The interval of the mean at 95 %: [`window_interval`], or [`mean_interval`] below ten values. Of a slope, whose values
-    /// have no common mean, it is wide. `None` of one value.
+    /// The interval of the mean at 95 %: [`window_interval`], or [`mean_interval`] below ten values. Of a
+    /// slope, whose values have no common mean, it is wide. `None` of one value.
     pub interval: Option<Interval>,
 }
 
@@ -72,8 +72,8 @@ pub fn levels(values: &[f64]) -> Vec<Level> {
     find_levels(values, LEAST_CHANGE)
 }
 
-/// As [`levels`], with changes from [`LEAST_CHANGE_OF_ZONES`] on: the zones of a disk, when the noise is much smaller than
-/// the steps between them. Otherwise the disk slopes, and is one level here, too.
+/// As [`levels`], with changes from [`LEAST_CHANGE_OF_ZONES`] on: the zones of a disk, when the noise is much
+/// smaller than the steps between them. Otherwise the disk slopes, and is one level here, too.
 ///
 /// # Panics
 /// When a value is negative or not a finite number.

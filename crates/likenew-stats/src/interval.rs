@@ -57,10 +57,10 @@ pub const BOOTSTRAP_VALUES_MIN: usize = 10;
 /// Fewer resamples than this leave the ends of a 95 % interval to a handful of values.
 pub const RESAMPLES: usize = 2_000;
 
-/// The bias-corrected and accelerated (BCa) bootstrap interval of any statistic of independent values (Efron, "Better
-/// bootstrap confidence intervals", JASA 82 (1987) 171–185), from [`RESAMPLES`] resamples. The acceleration comes from
-/// the jackknife. Like every bootstrap it is too narrow for few values: see the counted coverage in `docs/explanation/method.md`.
-/// `None` below [`BOOTSTRAP_VALUES_MIN`] values.
+/// The bias-corrected and accelerated (BCa) bootstrap interval of any statistic of independent values (Efron,
+/// "Better bootstrap confidence intervals", JASA 82 (1987) 171–185), from [`RESAMPLES`] resamples. The
+/// acceleration comes from the jackknife. Like every bootstrap it is too narrow for few values: see the
+/// counted coverage in `docs/explanation/method.md`. `None` below [`BOOTSTRAP_VALUES_MIN`] values.
 ///
 /// `statistic` gets resampled values in no particular order and must not return not-a-number.
 ///

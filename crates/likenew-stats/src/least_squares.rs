@@ -7,7 +7,8 @@ use nalgebra::{SMatrix, SVector};
 pub struct LeastSquares<const SHAPES: usize> {
     /// The amount of each shape; 0 for those that were left out.
     pub coefficients: [f64; SHAPES],
-    /// The inverse of the weighted normal matrix: times the variance of a value of weight 1, the covariance of the coefficients.
+    /// The inverse of the weighted normal matrix: times the variance of a value of weight 1, the covariance
+    /// of the coefficients.
     pub inverse: [[f64; SHAPES]; SHAPES],
     /// Sum of the weighted squares that are left.
     pub squares: f64,
@@ -16,8 +17,9 @@ pub struct LeastSquares<const SHAPES: usize> {
 /// Shapes whose directions differ by less than this count as one. Chosen: rounding errors are smaller.
 const SMALL: f64 = 1e-10;
 
-/// The coefficients that leave the least of Σ *wᵢ*·(*yᵢ* − Σ *cₖ·xᵢₖ*)², over those shapes that are `used`: the normal equations, with
-/// shapes scaled to one length so that their units do not matter, by Cholesky's factors.
+/// The coefficients that leave the least of Σ *wᵢ*·(*yᵢ* − Σ *cₖ·xᵢₖ*)², over those shapes that are `used`:
+/// the normal equations, with shapes scaled to one length so that their units do not matter, by Cholesky's
+/// factors.
 ///
 /// `None` where the shapes used cannot be distinguished at these values, or none is used.
 ///

@@ -1,4 +1,5 @@
-//! Numbers in, estimates out: summaries, intervals, fits, choices among explanations, trends, steps, two levels, and stalls.
+//! Numbers in, estimates out: summaries, intervals, fits, choices among explanations, trends, steps, two
+//! levels, and stalls.
 //!
 //! Every function is pure and total over finite numbers: too few values give `None` or "undecided", never a
 //! made-up estimate. Not-a-number is a bug of the caller and panics. Resampling takes its randomness from a

@@ -287,7 +287,8 @@ fn pulse_share(sums: &[f64], length: f64) -> f64 {
     if whole > 0.0 { above / whole } else { 0.0 }
 }
 
-/// Autocorrelation at the lags `0 .. lag_max`, each over the pairs that there are; all zero for a series that is constant.
+/// Autocorrelation at the lags `0 .. lag_max`, each over the pairs that there are; all zero for a series that
+/// is constant.
 pub fn autocorrelation(values: &[f64], lag_max: usize) -> Vec<f64> {
     let lag_max = lag_max.min(values.len());
     let Some(middle) = mean(values) else { return Vec::new() };
@@ -359,7 +360,8 @@ mod tests {
 
     #[test]
     fn a_wave_that_is_a_part_of_the_period_does_not_hide_it() {
-        // Two dies that write in turn, and erase every 63 values; a wave of a third of that would ask for a longer period.
+        // Two dies that write in turn, and erase every 63 values; a wave of a third of that would ask for a
+        // longer period.
         let series: Vec<f64> = (0..4000)
             .map(|index: usize| 1.0 + 0.5 * f64::from(index % 21 == 20) + 2.5 * f64::from(index % 63 == 62))
             .collect();

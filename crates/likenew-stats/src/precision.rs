@@ -58,9 +58,9 @@ pub enum Precision {
 /// coverage counted in `docs/explanation/method.md`.
 const INFLATION: f64 = 1.15;
 
-/// Whether these passes are enough: after the pattern of Chow and Robbins, "On the asymptotic theory of fixed-width
-/// sequential confidence intervals for the mean", Annals of Mathematical Statistics 36 (1965) 457–462. To be asked after
-/// every pass, with all passes so far.
+/// Whether these passes are enough: after the pattern of Chow and Robbins, "On the asymptotic theory of
+/// fixed-width sequential confidence intervals for the mean", Annals of Mathematical Statistics 36 (1965)
+/// 457–462. To be asked after every pass, with all passes so far.
 ///
 /// # Panics
 /// When the goal asks for no positive share, a confidence not between 0 and 1, fewer than two passes, or fewer at most

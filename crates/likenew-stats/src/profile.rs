@@ -18,9 +18,10 @@ pub struct Profile<const PARTS: usize> {
     pub possible: Vec<(f64, PositiveSum<PARTS>)>,
 }
 
-/// Tries all `candidates`: `parts(candidate, index)` are the parts of the value of that index. A candidate is possible when it leaves no more than
-/// (1 + *t*²/*f*) times the least squares, where *f* are the degrees of freedom with one taken for the candidate itself: the region
-/// that the ratio of likelihoods gives (Bates & Watts, "Nonlinear Regression Analysis", 1988, chapter 6).
+/// Tries all `candidates`: `parts(candidate, index)` are the parts of the value of that index. A candidate is
+/// possible when it leaves no more than (1 + *t*²/*f*) times the least squares, where *f* are the degrees of
+/// freedom with one taken for the candidate itself: the region that the ratio of likelihoods gives (Bates &
+/// Watts, "Nonlinear Regression Analysis", 1988, chapter 6).
 ///
 /// `None` where no candidate can be fitted with a degree of freedom to spare.
 ///

@@ -185,7 +185,8 @@ fn refine(correlation: &[f64], place: usize) -> f64 {
     place as f64 + beside.clamp(-0.5, 0.5)
 }
 
-/// Means weighed by a Gaussian window of this standard deviation, one for each `step` values, as far as whole windows lie in the series.
+/// Means weighed by a Gaussian window of this standard deviation, one for each `step` values, as far as whole
+/// windows lie in the series.
 fn smooth(values: &[f64], width: f64, step: usize) -> Vec<f64> {
     let reach = (ENDS * width).ceil() as i32;
     let weight = |place: i32| (-0.5 * (f64::from(place) / width).powi(2)).exp();
@@ -254,7 +255,8 @@ mod tests {
     /// A wave that does not fit the values comes again with them, and loses less than it is long.
     const PULSES: Range<f64> = 16.0..1e9;
 
-    /// Stretches of a wave that takes most of the time, and of dies that pause once a period each, at places of their own.
+    /// Stretches of a wave that takes most of the time, and of dies that pause once a period each, at places
+    /// of their own.
     fn unit_series(wave: f64, period: f64, pauses: usize, each: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let phases: Vec<f64> = (0..pauses).map(|_| period * random.random::<f64>()).collect();

@@ -2,7 +2,8 @@
 
 use crate::summary::{median, refuse_nan};
 
-/// The median of the absolute differences of two values of a normal distribution, in its standard deviations: √2 times its third quartile.
+/// The median of the absolute differences of two values of a normal distribution, in its standard deviations:
+/// √2 times its third quartile.
 const DIFFERENCE: f64 = 0.953_872_552_408_939_8;
 /// Differences that the assumed value counts as.
 const ASSUMED: usize = 2;

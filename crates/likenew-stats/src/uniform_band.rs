@@ -18,8 +18,8 @@ pub struct Band<const SHAPES: usize> {
     pub width: f64,
     /// Values inside the band, or near enough to belong to it; all others are left out of the fit.
     pub values_kept: usize,
-    /// The fourth moment of the kept values around the middle over the square of the second: 1.8 of a uniform band, 3 of
-    /// normal noise.
+    /// The fourth moment of the kept values around the middle over the square of the second: 1.8 of a uniform
+    /// band, 3 of normal noise.
     pub kurtosis: f64,
 }
 

@@ -119,8 +119,8 @@ pub(crate) fn stopping_head() -> String {
     format!("| goal | {variations} |\n|---|{}\n", "---|".repeat(VARIATIONS.len()))
 }
 
-/// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how many passes it
-/// took.
+/// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how
+/// many passes it took.
 pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
     let mut out = String::new();
     for (share, passes_min) in goals.iter().copied() {

@@ -130,8 +130,8 @@ pub(crate) struct SteppedSeries {
 }
 
 impl SteppedSeries {
-    /// So many values, and where the knees are: one knee anywhere from 15 % to 85 % of the series, a second one anywhere
-    /// from 30 % of it after the first. The level falls, and falls again or rises again.
+    /// So many values, and where the knees are: one knee anywhere from 15 % to 85 % of the series, a second
+    /// one anywhere from 30 % of it after the first. The level falls, and falls again or rises again.
     fn series(self, count: usize, seed: u64) -> (Vec<f64>, Vec<usize>) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let at = |share: f64| (share * count as f64).round() as usize;

@@ -82,9 +82,10 @@ fn mean_square(values: &[f64]) -> f64 {
 
 /// The variance of the mean of many values, times their number.
 ///
-/// It comes from the differences at lags 1 and 2, as of a series of autoregressive noise: their variances are 2σ²(1 − ρ)
-/// and 2σ²(1 − ρ²) (Chakar, Lebarbier, Lévy-Leduc and Robin, "A robust approach for estimating change-points in the mean
-/// of an AR(1) process", Bernoulli 23 (2017) 1408–1447), and the long-run variance is σ²(1 + ρ)/(1 − ρ).
+/// It comes from the differences at lags 1 and 2, as of a series of autoregressive noise: their variances are
+/// 2σ²(1 − ρ) and 2σ²(1 − ρ²) (Chakar, Lebarbier, Lévy-Leduc and Robin, "A robust approach for estimating
+/// change-points in the mean of an AR(1) process", Bernoulli 23 (2017) 1408–1447), and the long-run variance
+/// is σ²(1 + ρ)/(1 − ρ).
 pub(super) fn long_run_variance(logs: &[f64]) -> f64 {
     let (near, far) = (spread(logs, 1).powi(2), spread(logs, 2).powi(2));
     let count = logs.len() as f64;
