@@ -31,8 +31,8 @@ pub(crate) trait Device: Send {
         self.keeps_data()
     }
 
-    /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has brought, after it has
-    /// ended. Only an I/O that [brings bytes](Self::brings_bytes) has any.
+    /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has
+    /// brought, after it has ended. Only an I/O that [brings bytes](Self::brings_bytes) has any.
     fn data(&mut self, slot: Slot) -> &mut Vec<u8>;
 
     /// What it reports of its state without measuring.

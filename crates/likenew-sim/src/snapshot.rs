@@ -17,14 +17,16 @@ const LEVEL: i32 = 1;
 /// Limit of a header: a drive's file has a few kilobytes.
 const HEADER_BYTES_MAX: u32 = 1 << 24;
 
-/// No state is larger: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes can be any number of others.
+/// No state is larger: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes
+/// can be any number of others.
 const STATE_BYTES_MAX: u64 = 8 << 30;
 /// Bytes that any drive may need: queues, counters and lists that do not grow with it.
 const STATE_BYTES_LEAST: u64 = 1 << 20;
-/// What is kept of a flash page: the two maps' numbers, at most five bytes each, what a compressing map knows of its parts, and its share
-/// of the lists of its block.
+/// What is kept of a flash page: the two maps' numbers, at most five bytes each, what a compressing map knows
+/// of its parts, and its share of the lists of its block.
 const FLASH_PAGE_BYTES: u64 = 64;
-/// What is kept of a piece in the cache of a shingled disk: its place in a map and in a list, numbers of at most ten bytes.
+/// What is kept of a piece in the cache of a shingled disk: its place in a map and in a list, numbers of at
+/// most ten bytes.
 const PIECE_BYTES: u64 = 128;
 
 /// The description of a saved drive.

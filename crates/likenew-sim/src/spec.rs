@@ -1,4 +1,5 @@
-//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or `sim:FILE.toml?…`.
+//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or
+//! `sim:FILE.toml?…`.
 
 use std::io;
 use std::ops::Range;

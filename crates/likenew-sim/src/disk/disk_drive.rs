@@ -276,7 +276,8 @@ impl DiskDrive {
         }
     }
 
-    /// The request that is served next, among those that can be: its effective positioning time and its place in `pending`.
+    /// The request that is served next, among those that can be: its effective positioning time and its place
+    /// in `pending`.
     fn best_request(&self, now: Nanos) -> Option<(i64, usize)> {
         let costs = self.pending.iter().enumerate().filter_map(|(index, slot)| {
             let request = &self.requests[*slot as usize];

@@ -40,8 +40,8 @@ pub(super) struct MediaCache {
     head: u64,
 }
 
-/// Pieces that one more extent can add to the map at most: itself, and either what is left of an older piece behind it or,
-/// where it crosses the edge of a band, itself once more.
+/// Pieces that one more extent can add to the map at most: itself, and either what is left of an older piece
+/// behind it or, where it crosses the edge of a band, itself once more.
 const PIECES_PER_EXTENT: usize = 2;
 
 impl MediaCache {

@@ -100,7 +100,8 @@ impl ReadAhead {
         self.segments.push_back(stream.buffered_range(now, platters));
     }
 
-    /// Gives memory back, the oldest first, until what was read takes no more than this, a stream's own segment included.
+    /// Gives memory back, the oldest first, until what was read takes no more than this, a stream's own
+    /// segment included.
     pub(super) fn fit(&mut self, sectors_max: u64) {
         let buffered = |segment: &Range<u64>| segment.end - segment.start;
         let mut sectors = self.segments.iter().map(buffered).sum::<u64>() + self.segment_sectors;

@@ -1,11 +1,11 @@
 //! The translation layer of a drive-managed shingled disk: which copy of a sector is newest, and where it is.
 //!
-//! Tracks of a shingled disk overlap like the shingles of a roof, so that nothing within a band of them can be written
-//! without writing the rest of the band. What fills a whole band is written to its home at once. Everything else goes to
-//! the persistent cache first, a log at the outer tracks, and cleaning brings it home band by band, the band of the oldest
-//! record first: the band is read, what the log has of it is read and merged, and the band is written. So Aghayev and
-//! Desnoyers describe such disks in "Skylight: a window on shingled disk operation", FAST 2015; the order of cleaning is
-//! assumed. It knows no time.
+//! Tracks of a shingled disk overlap like the shingles of a roof, so that nothing within a band of them can
+//! be written without writing the rest of the band. What fills a whole band is written to its home at once.
+//! Everything else goes to the persistent cache first, a log at the outer tracks, and cleaning brings it home
+//! band by band, the band of the oldest record first: the band is read, what the log has of it is read and
+//! merged, and the band is written. So Aghayev and Desnoyers describe such disks in "Skylight: a window on
+//! shingled disk operation", FAST 2015; the order of cleaning is assumed. It knows no time.
 
 use std::ops::Range;
 

@@ -1,9 +1,10 @@
 //! The page cache of the host, in front of any mechanism.
 //!
-//! Buffered reads come from memory where it has their pages; the rest is read from the drive and kept. Buffered writes end in
-//! memory; what is dirty is written back in order of addresses when there is much of it, when it has become old, or when a
-//! flush wants it. Direct I/O, and what brings bytes that are kept, goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One
-//! core does all copying. Only which pages are there is known, not what they hold.
+//! Buffered reads come from memory where it has their pages; the rest is read from the drive and kept.
+//! Buffered writes end in memory; what is dirty is written back in order of addresses when there is much of
+//! it, when it has become old, or when a flush wants it. Direct I/O, and what brings bytes that are kept,
+//! goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One core does
+//! all copying. Only which pages are there is known, not what they hold.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -9,11 +9,13 @@ pub struct PageCacheParameters {
     pub bytes: u64,
     /// Bytes of a page, as on x86-64 and most others.
     pub page_bytes: u32,
-    /// Bytes a second between the page cache and a program. 8 GB/s is assumed: one core that copies what no cache of it holds.
+    /// Bytes a second between the page cache and a program. 8 GB/s is assumed: one core that copies what no
+    /// cache of it holds.
     pub copy_bytes_per_s: u64,
     /// Time of one I/O besides: the system call and the search for its pages. 500 ns is assumed.
     pub call: Nanos,
-    /// A read that misses goes to the drive in I/Os of at most this: Linux's window of read-ahead (`read_ahead_kb`, 128 by default).
+    /// A read that misses goes to the drive in I/Os of at most this: Linux's window of read-ahead
+    /// (`read_ahead_kb`, 128 by default).
     pub read_bytes_max: u32,
     /// Writeback joins adjacent pages up to this many bytes: close to `max_sectors_kb`, 1280 by default; 1
     /// MiB is assumed.

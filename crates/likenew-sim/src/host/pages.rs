@@ -7,7 +7,8 @@ use likenew_core::io::DataClass;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
-/// Pages of a drive by their number. What is clean goes in the order of its last use when memory runs short; what is dirty stays.
+/// Pages of a drive by their number. What is clean goes in the order of its last use when memory runs short;
+/// what is dirty stays.
 pub(crate) struct Pages {
     clean: LruCache<u64, (), FxBuildHasher>,
     dirty: BTreeMap<u64, DataClass>,

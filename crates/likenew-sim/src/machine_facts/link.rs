@@ -26,8 +26,8 @@ pub(super) fn link(own: &Model, model: &Model) -> Link {
     }
 }
 
-/// What drive and port could do together. A bridge of USB hides the drive's own link, and is of 5 Gb/s at least (assumed) unless
-/// the drive itself is one of USB 2.0.
+/// What drive and port could do together. A bridge of USB hides the drive's own link, and is of 5 Gb/s at
+/// least (assumed) unless the drive itself is one of USB 2.0.
 fn best(now: LinkStandard, own: Option<LinkStandard>) -> LinkStandard {
     match own {
         Some(own) if own.bus == now.bus => own,

@@ -33,7 +33,8 @@ fn unknown<T>(reason: &str) -> Fact<T> {
     Fact::unknown(reason, ORIGIN)
 }
 
-/// What stays as it is while the drive is open. `own` is the drive as its file has it, `model` the same in its situations.
+/// What stays as it is while the drive is open. `own` is the drive as its file has it, `model` the same in
+/// its situations.
 pub(crate) struct StaticFacts {
     facts: Facts,
     /// How long ago the oldest of its data was written when it was opened.

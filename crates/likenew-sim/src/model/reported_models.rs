@@ -3,8 +3,8 @@
 use crate::error::SimError;
 use crate::section::Section;
 
-/// Bytes by which a drive may differ from the entry, in parts of a thousand: makers round, and some hide a part of it (HPA); no two that were sold
-/// under one name are so alike.
+/// Bytes by which a drive may differ from the entry, in parts of a thousand: makers round, and some hide a
+/// part of it (HPA); no two that were sold under one name are so alike.
 const CAPACITY_PER_MILLE: u64 = 10;
 /// Models that a file may name.
 const PATTERNS_MAX: usize = 16;

@@ -1,7 +1,7 @@
 //! Maps the host's addresses to the drive's: a partition that is shifted, or a file in pieces.
 
-/// Rounds of the permutation; four make it as good as random (Luby and Rackoff, "How to Construct Pseudorandom Permutations from
-/// Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).
+/// Rounds of the permutation; four make it as good as random (Luby and Rackoff, "How to Construct
+/// Pseudorandom Permutations from Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).
 const ROUNDS: u64 = 4;
 
 /// How addresses are moved.
@@ -42,8 +42,8 @@ impl AddressRemap {
     }
 }
 
-/// The place of one of so many in a fixed permutation: a Feistel network over the next power of four, walked until it comes back into
-/// the range.
+/// The place of one of so many in a fixed permutation: a Feistel network over the next power of four, walked
+/// until it comes back into the range.
 fn permute(index: u64, count: u64) -> u64 {
     let half_bits = count.next_power_of_two().trailing_zeros().div_ceil(2).max(1);
     let mask = (1u64 << half_bits) - 1;

@@ -111,9 +111,11 @@ impl LinkStandard {
 
     /// Bytes of data a second in one direction.
     ///
-    /// PCIe: packets of 256 bytes with 24 bytes around each (PCI Express Base Specification 3.0, §2.2 and §4.2.2) and one data link
-    /// packet of 8 bytes (assumed). SATA: eleven twelfths, so that 6 Gb/s are the 550 MB/s that the best drives print. USB 2.0: nine of the 13
-    /// packets that fit into a microframe (assumed; enclosures reach 35 to 40 MB/s). USB 3: 88 % (assumed; enclosures of 5 Gb/s reach about 440 MB/s).
+    /// PCIe: packets of 256 bytes with 24 bytes around each (PCI Express Base Specification 3.0, §2.2 and
+    /// §4.2.2) and one data link packet of 8 bytes (assumed). SATA: eleven twelfths, so that 6 Gb/s are the
+    /// 550 MB/s that the best drives print. USB 2.0: nine of the 13 packets that fit into a microframe
+    /// (assumed; enclosures reach 35 to 40 MB/s). USB 3: 88 % (assumed; enclosures of 5 Gb/s reach about 440
+    /// MB/s).
     pub fn payload_bytes_per_s(&self) -> u64 {
         let (of, all) = match (self.bus, self.line_bits_per_s) {
             (Bus::Pcie, _) => (256, 288),

@@ -1,9 +1,9 @@
 //! A hidden cache in front of a drive: a hypervisor's page cache, or that of an array's controller. It
 //! answers what was read or written before; writes go on to the drive at once.
 //!
-//! Lines of 64 KiB, the least recently used of which goes first; only I/Os that fill a line bring it in, and only those whose lines are all there are
-//! answered. One core copies 6 GB/s, 20 µs after it was asked (assumed: a request through virtio and back, and memcpy). A drive that keeps bytes
-//! is always asked itself.
+//! Lines of 64 KiB, the least recently used of which goes first; only I/Os that fill a line bring it in, and
+//! only those whose lines are all there are answered. One core copies 6 GB/s, 20 µs after it was asked
+//! (assumed: a request through virtio and back, and memcpy). A drive that keeps bytes is always asked itself.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;

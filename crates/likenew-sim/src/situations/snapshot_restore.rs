@@ -1,9 +1,11 @@
 //! A volume that was made from a snapshot: its data is fetched from the store of snapshots when it is first
 //! touched.
 //!
-//! "Storage blocks must be downloaded from Amazon S3 and written to the volume before you can access them", which costs latency "the first
-//! time each block is accessed" (Amazon EBS User Guide, initialize volumes). Chunks of 512 KiB are those of a snapshot (EBS direct APIs). A chunk takes
-//! 30 ms (assumed), and all chunks share 100 MiB a second (the least of the rates that EBS sells for it). Writes of whole chunks need not wait.
+//! "Storage blocks must be downloaded from Amazon S3 and written to the volume before you can access them",
+//! which costs latency "the first time each block is accessed" (Amazon EBS User Guide, initialize volumes).
+//! Chunks of 512 KiB are those of a snapshot (EBS direct APIs). A chunk takes 30 ms (assumed), and all chunks
+//! share 100 MiB a second (the least of the rates that EBS sells for it). Writes of whole chunks need not
+//! wait.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,10 @@
-//! Flash that was written for a large part of its life: more retries before data is read right, slower erasures and programs, less spare.
+//! Flash that was written for a large part of its life: more retries before data is read right, slower
+//! erasures and programs, less spare.
 //!
-//! That errors grow with wear, so that reads need retries, and that erasures take ever longer, was measured many times (Grupp and others,
-//! "Characterizing Flash Memory: Anomalies, Observations, and Applications", MICRO 2009; Park and others, "Reducing Solid-State Drive
-//! Latency by Optimizing Read-Retry", ASPLOS 2021). The figures here are assumed.
+//! That errors grow with wear, so that reads need retries, and that erasures take ever longer, was measured
+//! many times (Grupp and others, "Characterizing Flash Memory: Anomalies, Observations, and Applications",
+//! MICRO 2009; Park and others, "Reducing Solid-State Drive Latency by Optimizing Read-Retry", ASPLOS 2021).
+//! The figures here are assumed.
 
 use crate::flash::translation_layer::PhysicalPage;
 use crate::model::{FlashModel, Layer};

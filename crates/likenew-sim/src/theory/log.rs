@@ -1,7 +1,7 @@
 //! Write amplification of maps of clusters under uniform random page writes, by formula and by the layers themselves.
 //!
-//! `pages` are the pages of a cluster, `clusters` their number, `log_blocks` the log blocks, each as large as a cluster. The
-//! formulas are our own derivations, each in its docstring; all pages hold data.
+//! `pages` are the pages of a cluster, `clusters` their number, `log_blocks` the log blocks, each as large as
+//! a cluster. The formulas are our own derivations, each in its docstring; all pages hold data.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;

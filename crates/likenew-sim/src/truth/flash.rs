@@ -83,8 +83,8 @@ fn erase_unit_pages(flash: &FlashModel) -> f64 {
     }
 }
 
-/// Bytes a second that are programmed into native cells without any collection: the least of what link, channels and dies
-/// do, of which only as many program as the buffer feeds.
+/// Bytes a second that are programmed into native cells without any collection: the least of what link,
+/// channels and dies do, of which only as many program as the buffer feeds.
 pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
     let FlashParameters { link, nand, page_bytes, buffer_pages, .. } = flash.parameters;
     let unit_pages = flash.flash.unit_pages;
@@ -139,8 +139,8 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
     }
 }
 
-/// Two reads that are given together take longer on the same die than on two, unless the second is handed to its die only when
-/// the first is nearly through.
+/// Two reads that are given together take longer on the same die than on two, unless the second is handed to
+/// its die only when the first is nearly through.
 fn collisions_show(flash: &FlashModel) -> bool {
     let FlashParameters { link, nand, read_command, .. } = flash.parameters;
     let one = (nand.native.read + nand.page_transfer).as_secs_f64();

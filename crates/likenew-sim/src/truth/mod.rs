@@ -55,8 +55,9 @@ pub struct Truth {
     /// program units in turn, so they come to the ends of their blocks together: a block's data pages on
     /// every die. With a block map: the cluster, which is one block on each of its dies.
     pub erase_unit_bytes: TrueValue,
-    /// Bytes that are taken at the link's speed before the medium has to keep up: the whole pages of a write buffer, the write
-    /// cache of a disk. Hidden where the flash programs nine tenths of what the link moves, so that the buffer never fills.
+    /// Bytes that are taken at the link's speed before the medium has to keep up: the whole pages of a write
+    /// buffer, the write cache of a disk. Hidden where the flash programs nine tenths of what the link moves,
+    /// so that the buffer never fills.
     pub write_buffer_bytes: TrueValue,
     /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as
     /// many dynamic ones as fit the share of the space that is not reserved, on each die (see the simulator's
@@ -68,8 +69,8 @@ pub struct Truth {
     /// Nanoseconds of idle time after which half of it is back: until folding begins, and until half of the
     /// blocks of each die are folded; of a dynamic cache more than half, as folded data takes native space.
     pub slc_recovery_ns: TrueValue,
-    /// Dies, or gangs, that read at the same time. Hidden where the drive takes too few commands at once, or where link, channels
-    /// or firmware let fewer be busy; then from those to all of them.
+    /// Dies, or gangs, that read at the same time. Hidden where the drive takes too few commands at once, or
+    /// where link, channels or firmware let fewer be busy; then from those to all of them.
     pub parallelism: TrueValue,
     /// Bytes that follow one another on one die when written sequentially: a program unit; a page of block
     /// maps. With a pseudo-SLC cache of rows shorter than a native unit, either of the two.
@@ -84,7 +85,8 @@ pub struct Truth {
     /// Nanoseconds of idle time after which the drive begins to free space: garbage-collects beyond its
     /// reserve, folds its SLC cache, merges its log blocks, cleans its bands.
     pub idle_collection_ns: TrueValue,
-    /// Time of reading a page (4 KiB at least) of the oldest data alone, over that of reading one that was just written.
+    /// Time of reading a page (4 KiB at least) of the oldest data alone, over that of reading one that was
+    /// just written.
     pub old_data_read_ratio: TrueValue,
     /// Credits of a full bucket. Hidden where it was empty to begin with.
     pub token_bucket_ios: TrueValue,

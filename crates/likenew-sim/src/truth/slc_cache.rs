@@ -62,8 +62,9 @@ impl<'a> DieCache<'a> {
         (self.static_blocks + self.dynamic_blocks) * self.slc_block
     }
 
-    /// What the host has written beyond what the cache holds when it becomes slower: what the write buffer holds then. If the
-    /// link is slower than the cache the buffer is empty until then, and fills while native cells take a part away.
+    /// What the host has written beyond what the cache holds when it becomes slower: what the write buffer
+    /// holds then. If the link is slower than the cache the buffer is empty until then, and fills while
+    /// native cells take a part away.
     fn buffered_bytes(&self) -> f64 {
         let (parameters, flash) = (&self.flash.parameters, &self.flash.flash);
         let buffer = f64::from(parameters.buffer_pages) * f64::from(parameters.page_bytes);

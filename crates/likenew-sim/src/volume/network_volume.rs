@@ -1,9 +1,10 @@
 //! A network volume: link, credits, throughput limit and store, put together.
 //!
-//! A command waits for one of the volume's slots. The data of a write crosses the link first; then the I/O waits for
-//! credits, then for its turn under the throughput limit, and then the store answers after a latency drawn for each I/O from a
-//! log-normal distribution, side by side with all others. The data of a read crosses the link last. What is
-//! acknowledged is durable, so that a flush is one empty round trip, which costs nothing.
+//! A command waits for one of the volume's slots. The data of a write crosses the link first; then the I/O
+//! waits for credits, then for its turn under the throughput limit, and then the store answers after a
+//! latency drawn for each I/O from a log-normal distribution, side by side with all others. The data of a
+//! read crosses the link last. What is acknowledged is durable, so that a flush is one empty round trip,
+//! which costs nothing.
 
 use std::collections::VecDeque;
 

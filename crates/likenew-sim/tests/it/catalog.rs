@@ -395,8 +395,8 @@ fn a_pattern_that_would_be_anybody_is_refused() {
     assert!(with("ST500LT012-*", "ST500LT013-1").contains("none of sold.models stands for"));
 }
 
-/// What each setting needs of a drive. A drive that cannot do it says so, by the setting's name, and is not opened as if nothing had been
-/// typed.
+/// What each setting needs of a drive. A drive that cannot do it says so, by the setting's name, and is not
+/// opened as if nothing had been typed.
 #[test]
 fn a_setting_that_a_drive_can_not_do_is_refused_by_name() {
     const FLASH: &str = "tiny-flash";

@@ -1,6 +1,7 @@
 //! New disks of the catalog are as fast as the published figures of the real ones, within a tenth.
 //!
-//! Each test prints what it finds over what was printed: `cargo test -p likenew-sim --test disk_figures -- --nocapture`.
+//! Each test prints what it finds over what was printed:
+//! `cargo test -p likenew-sim --test disk_figures -- --nocapture`.
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::drive::Drive as _;
