@@ -74,7 +74,8 @@ struct Ratio {
 /// Weight of the earlier parts when the next part of the kind has ended, as a share. Chosen: the last two or
 /// three parts decide.
 const DECAY: f64 = 0.5;
-/// Less than this share of a part says nothing about the rest of it (chosen) …
+/// Less than this share of a part says nothing about the rest of it (chosen: the start is too short to time)
+/// …
 const SHARE_MIN: f64 = 0.01;
 /// … and from this share on its rate counts in full, where no part of the kind has ended before (chosen:
 /// early enough to be of use) …
@@ -85,7 +86,8 @@ const TRUSTED_SHARE_KNOWN: f64 = 0.5;
 /// The remaining time is summed up again when the running part gets faster or slower by this ratio. Chosen: a
 /// smaller change would not show.
 const CHANGE_FACTOR: f64 = 1.05;
-/// The remaining time is called a guess where more than this share of it rests on assumed rates. Chosen.
+/// The remaining time is called a guess where more than this share of it rests on assumed rates. Chosen:
+/// below it an error of a factor of two hardly shows.
 const GUESSED_MOST: f64 = 0.25;
 
 impl Ratio {
