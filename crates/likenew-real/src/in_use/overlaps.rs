@@ -15,7 +15,7 @@ use crate::openers::{Access, opener_of};
 /// How many times in a row another program must be seen with a device open before it counts as a user: the
 /// system's own helpers open it for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
 const PASSING_TRIES: u32 = 20;
-/// Time between two checks. Chosen.
+/// Time between two checks. Chosen: short beside what a user would notice.
 const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 
 /// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device
