@@ -38,7 +38,7 @@ const WAVE_STRENGTH_MIN: f64 = 0.3;
 /// series would look like a peak.
 const TROUGH_MAX: f64 = 0.18;
 /// A peak with this share of the highest autocorrelation is as good; the shortest such distance counts, as
-/// others are multiples. Chosen.
+/// others are multiples. Chosen: noise lowers a peak by about as much.
 const AS_GOOD: f64 = 0.9;
 /// A series with this autocorrelation, at no shorter distance, is periodic without a search for a wave.
 /// Chosen: nearly an exact repetition.
@@ -62,7 +62,7 @@ const MULTIPLES_MAX: f64 = 8.0;
 const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
 /// Least number of values between two pulses; fewer are a wave. Chosen: pulses are rare.
 const LENGTH_MIN: f64 = 24.0;
-/// Waves between two pulses, at least (an erase block has 64 units and more). Chosen.
+/// Waves between two pulses, at least. Chosen: pulses are rare (an erase block has 64 units and more).
 const WAVES_PER_PULSE_MIN: f64 = 40.0;
 /// Values that are searched for a wave.
 const WAVE_VALUES: usize = 8192;
@@ -70,7 +70,7 @@ const WAVE_VALUES: usize = 8192;
 const PARTS_MAX: u32 = 48;
 const SCREEN_POINTS: usize = 512;
 const SHARPEN_PASSES: usize = 3;
-/// Least share of a wave's spectral line in the sum. Chosen.
+/// Least share of a wave's spectral line in the sum. Chosen: a wave makes up most of the time.
 const LINE_MIN: f64 = 0.25;
 
 /// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen

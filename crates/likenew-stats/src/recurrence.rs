@@ -55,7 +55,7 @@ const MULTIPLES_MAX: usize = 12;
 /// Least mean autocorrelation of a peak and its multiples. Chosen: half of an exact repetition.
 const STRENGTH_MIN: f64 = 0.5;
 /// A peak with this share of the highest is as good; the shortest such distance counts, as others are
-/// multiples. Chosen.
+/// multiples. Chosen: noise lowers a peak by about as much.
 const AS_GOOD: f64 = 0.9;
 /// Lengths that differ by less than this share are the same. Chosen: the windows blur the peaks.
 const SAME: f64 = 0.03;
