@@ -30,7 +30,7 @@ pub struct Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It is no stamped sector, or one with errors: garbage, or flipped bits.
+    /// It is not a stamped sector, or one with errors: garbage, or flipped bits.
     Wrong,
     /// An older pass or another run has written it: a write was lost.
     Stale,

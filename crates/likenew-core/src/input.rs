@@ -110,7 +110,7 @@ pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
 /// Reads a file whole.
 ///
 /// # Errors
-/// It is no ordinary file, or larger than its kind can be, or the system refuses.
+/// It is not an ordinary file, or larger than its kind can be, or the system refuses.
 pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
     let file = open(path, kind)?;
     if file.metadata()?.len() > kind.bytes_max {

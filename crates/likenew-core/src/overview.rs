@@ -1,6 +1,6 @@
 //! What of the findings fits one screen, chosen by the procedure and drawn alike by every view.
 //!
-//! Cells are text, as numbers of several units stand in one column; programs read the tables.
+//! Cells are text, as one column can have numbers of several units; programs read the tables.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,7 @@ const WORDS: usize = SECTOR / size_of::<u64>();
 const MAGIC: u64 = u64::from_le_bytes(*b"LIKENEW1");
 /// 2⁶⁴ over the golden ratio: the increment of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-/// What tells the words of a sector apart before they are mixed.
+/// Distinguishes the words of a sector before they are mixed.
 const STEPS: [u64; WORDS] = {
     let mut steps = [0u64; WORDS];
     let mut index = 0;

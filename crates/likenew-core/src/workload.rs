@@ -27,7 +27,7 @@ pub struct Workload {
     /// The seed of its randomness.
     #[serde(default)]
     pub seed: u64,
-    /// So many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
+    /// How many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
     /// Its windows along bytes begin this wide, and double while there are too many
