@@ -42,7 +42,7 @@ pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError>
     for job in jobs.list()? {
         let name = job.need("jobname", "the name of the job")?.text()?;
         let host = job.get("hostname").map(|host| host.text().map(str::to_owned)).transpose()?;
-        // The sum of all clients, which stand in the list themselves.
+        // The sum of all clients, which are listed themselves.
         if host.is_some() && name == "All clients" {
             continue;
         }

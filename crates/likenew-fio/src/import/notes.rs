@@ -15,9 +15,9 @@ pub(super) enum Note {
     Failed(i32),
     /// Percentiles are interpolated between those that fio lists.
     Interpolated,
-    /// Percentiles are of the time after an I/O was handed over.
+    /// Percentiles are of the time after an I/O was submitted.
     CompletionOnly,
-    /// The whole latency was not measured, only that after an I/O was handed over.
+    /// The total latency was not measured, only that after an I/O was submitted.
     NoTotal,
     /// Nothing is known of its latency.
     NoLatency,
