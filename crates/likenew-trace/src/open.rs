@@ -48,7 +48,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, 
     Trace::open(path, options).map(|trace| Box::new(trace) as Box<dyn TraceSource>)
 }
 
-/// Opens a trace that comes out of a stream, such as standard input, which errors call `name`.
+/// Opens a trace from a stream, such as standard input, which errors call `name`.
 ///
 /// # Errors
 /// As [`Trace::open`].

@@ -81,7 +81,7 @@ impl<P: Parse> Reader<P> {
             Ok(()) => Ok(()),
             Err(LineError::AnotherVolume) => {
                 self.intake.volumes.begin_census();
-                // Counted now; a volume that is only counted is no flaw.
+                // Records are only counted now; another volume is not an error.
                 let _ = self.parser.line(text, &mut self.intake);
                 Err(self.census())
             }

@@ -231,7 +231,7 @@ struct Digest {
     bytes: Vec<u8>,
 }
 
-/// So many bytes are hashed at once.
+/// Bytes that are hashed at once.
 const HASHED_BYTES: usize = 32 << 10;
 
 impl Digest {
