@@ -1,4 +1,4 @@
-//! Writes everything that a recording touches once, so that its reads meet data.
+//! Writes everything that a recording touches once, so that its reads find data.
 
 use std::ops::Range;
 
