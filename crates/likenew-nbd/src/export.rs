@@ -27,7 +27,7 @@ impl Export {
         name.is_empty() || name == self.name.as_bytes()
     }
 
-    /// Transmission flags. Every connection meets the same drive, and a flush covers what all of them have
+    /// Transmission flags. Every connection reaches the same drive, and a flush covers what all of them have
     /// written, so there may be several.
     pub(crate) fn flags(&self, structured: bool) -> u16 {
         let when = |condition: bool, flag: u16| if condition { flag } else { 0 };
