@@ -26,7 +26,7 @@ impl Boot {
         (!id.is_empty()).then_some(Self { id, started_at })
     }
 
-    /// One of this name that begins now, for tests that cannot start the machine anew.
+    /// A boot of this name that begins now, for tests that cannot restart the machine.
     pub fn from_id(id: &str) -> Self {
         Self { id: id.to_owned(), started_at: SystemTime::now() }
     }

@@ -12,7 +12,7 @@ use crate::mounts::{DeviceNumber, Mount};
 
 /// File systems that may span several devices, which /sys does not list.
 const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
-/// Memory: it is apart from everything, and a journal there is lost with the power.
+/// Memory: it shares nothing with a drive, but a journal there is lost with the power.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 /// Files on other machines.
 const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "afs"];

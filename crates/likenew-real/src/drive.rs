@@ -18,7 +18,7 @@ use crate::medium::Medium;
 use crate::nop;
 use crate::old_files::{OldFiles, OpenOldFiles};
 
-/// A medium that can be measured. Lanes share the medium, so what it holds is given up when the drive and all lanes are
+/// A medium that can be measured. Lanes share the medium, so it is released when the drive and all lanes are
 /// gone.
 pub(crate) struct RealDrive<M> {
     name: String,

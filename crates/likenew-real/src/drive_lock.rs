@@ -52,7 +52,7 @@ const PAUSE: Nanos = Nanos::from_millis(25);
 /// How often a run that waits for a drive checks whether it is free. Chosen: a delay of 200 ms is not felt,
 /// and costs nothing.
 const WAITING_PAUSE: Nanos = Nanos::from_millis(200);
-/// A file that was made anew while it was locked is locked again, so often.
+/// How many times a file is locked again that was replaced while it was locked.
 const RENEWALS: u32 = 10;
 /// A command is shown up to this length.
 const COMMAND_CHARS: usize = 120;
@@ -236,7 +236,7 @@ pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
 /// What is locked. All runs lock in the same order.
 type Keys = BTreeMap<PathBuf, Lockable>;
 
-/// The file that carries a lock, and what it stands for: the kernel's name of a drive, or a file system.
+/// The file that carries a lock, and what it locks: the kernel's name of a drive, or a file system.
 struct Lockable {
     at: PathBuf,
     drive: String,

@@ -4,7 +4,7 @@ use likenew_core::facts::LayerKind;
 
 use crate::block::BlockDevice;
 
-/// Told by its name, its identifier, and what it hangs on.
+/// Determined from its name, its identifier, and its parents.
 pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     let name = device.name();
     let by_number = |prefix: &str| {

@@ -108,7 +108,7 @@ impl Backing {
     /// Of an open loop device.
     ///
     /// # Errors
-    /// Nothing is attached to it (ENXIO), or it is no loop device.
+    /// It is attached to nothing (ENXIO), or is not a loop device.
     pub(crate) fn of_open(device: impl AsFd) -> rustix::io::Result<Self> {
         let LoopInfo { device, inode, number, offset, limit, rest: _ } = status(device)?;
         let store = match number {
@@ -119,7 +119,8 @@ impl Backing {
     }
 }
 
-/// The path of what a loop device stands on, as it is called where it was attached; none where it is too long for /sys.
+/// The path of a loop device's backing file, as it was called when it was attached; `None` where it is too
+/// long for /sys.
 pub(crate) fn backing_path(device: &BlockDevice) -> Option<PathBuf> {
     let mut path = device.binary_attribute("loop/backing_file")?;
     // The kernel ends it with a line feed, and does nothing to those that belong to the name.
@@ -148,7 +149,7 @@ const LOOP_GET_STATUS64: Opcode = 0x4C05;
 struct LoopInfo {
     device: u64,
     inode: u64,
-    /// Of a block device that it stands on; 0 for a file.
+    /// Of a block device that it is attached to; 0 for a file.
     number: u64,
     offset: u64,
     limit: u64,

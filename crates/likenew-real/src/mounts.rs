@@ -148,7 +148,7 @@ pub(crate) fn is_swap(device: DeviceNumber) -> bool {
 /// Devices and files that serve as swap.
 ///
 /// # Errors
-/// The list cannot be read. A kernel that knows no swap has none, and that is no error.
+/// The list cannot be read. A kernel without swap has none, which is not an error.
 pub(crate) fn swaps() -> io::Result<Vec<Store>> {
     match fs::read("/proc/swaps") {
         // Without /proc, what is mounted cannot be read either.

@@ -38,7 +38,7 @@ impl<M: Medium> PosixLane<M> {
     /// A lane of `depth` threads.
     ///
     /// # Errors
-    /// There is no memory, or there are no threads, for so much depth.
+    /// There are too little memory or too few threads for this depth.
     pub(crate) fn open(
         medium: &Arc<M>,
         clock: Monotonic,

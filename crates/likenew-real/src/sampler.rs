@@ -204,8 +204,8 @@ fn pair(text: &str) -> Option<[u64; 2]> {
     Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
 }
 
-/// The number that the kernel gives every disk that it meets, in their order; a loop device gets a new one
-/// with each file.
+/// The number that the kernel gives every disk in order of appearance; a loop device gets a new one with each
+/// file.
 fn instance(folder: &Path) -> u64 {
     let mut line = [0; LINE_MAX];
     read_line(&folder.join("diskseq"), &mut line).and_then(|text| text.trim().parse().ok()).unwrap_or(0)

@@ -254,7 +254,7 @@ impl Medium for FileTable {
             return error(errno);
         }
         let Some(spot) = self.spot_in(file, offset) else {
-            // What was never written holds nothing that a trim could give up.
+            // A range that was never written has nothing to trim.
             return if io.op == Op::Trim { Outcome::Done } else { error(Errno::NOENT) };
         };
         let outcome = perform_at(spot, io, buffer);
@@ -330,7 +330,7 @@ fn error(errno: Errno) -> Outcome {
     Outcome::Error(errno.raw_os_error())
 }
 
-/// Makes the number of `fd` lead to what `to` leads to, and gives up what it led to before.
+/// Makes the number of `fd` refer to what `to` refers to, and releases what it referred to before.
 #[allow(unsafe_code, reason = "libc's dup3 keeps the number that rustix would want to own mutably")]
 fn redirect(fd: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: both descriptors are open and ours, and `fd` stays open: only what it leads to changes.

@@ -84,7 +84,7 @@ impl<M: Medium> UringLane<M> {
     /// it from then on.
     ///
     /// # Errors
-    /// There is no memory for so much, or no ring.
+    /// There is too little memory, or no ring.
     pub(crate) fn open(
         medium: &Arc<M>,
         clock: Monotonic,
@@ -354,7 +354,7 @@ impl<M: Medium> Target for UringLane<M> {
             unsafe { self.ring.queue().push(&entry) };
         }
         if self.ring.unsent() > 0 {
-            // What the kernel does not take now, the wait that follows hands over.
+            // What the kernel does not take now, the following wait submits.
             self.ring.enter(0, Nanos::NEVER, self.clock).map_err(ring_failed)?;
         }
         Ok(sent)

@@ -10,7 +10,7 @@ use crate::stable_id::StableId;
 /// A drive or file by its stable name, and the names of everything on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// The serial number, or what stands for it (see [`crate::stable_id::StableId`]).
+    /// The serial number, or its substitute (see [`crate::stable_id::StableId`]).
     pub id: String,
     /// What may be destroyed: names of file systems, partition tables and the like.
     pub destroy: Vec<String>,

@@ -43,7 +43,7 @@ impl Consent {
     /// named, as nothing is lost. Every other check is the same.
     ///
     /// # Errors
-    /// As [`Consent::to_overwrite`]; and a refusal of what is no block device.
+    /// As [`Consent::to_overwrite`]; and a refusal of anything but a block device.
     pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
         let loss = Loss::at(path)?;
         if !loss.is_device() {

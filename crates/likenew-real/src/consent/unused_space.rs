@@ -29,7 +29,7 @@ use crate::mounts::Mount;
 use crate::signature::signatures;
 use crate::stable_id::StableId;
 
-/// What is discarded begins and ends on multiples of this, and is no shorter.
+/// Discards begin and end on multiples of this, and are no shorter.
 pub(super) const GRAIN: u64 = 1 << 20;
 
 /// Space of a disk outside of its partitions, and the state of the disk around it.
@@ -46,7 +46,7 @@ pub struct UnusedSpace {
     /// The space, in bytes from the disk's start; may be none.
     pub ranges: Vec<Range<u64>>,
     identity: Identity,
-    /// Of everything that the tables stand in.
+    /// A hash of everything that holds the tables.
     digest: [u8; 32],
 }
 

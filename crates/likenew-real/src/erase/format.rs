@@ -57,7 +57,7 @@ pub struct FormatPlan {
     pub block_bytes: u64,
     /// See `block_bytes`.
     pub metadata_bytes: u16,
-    /// Whether metadata stands behind each block, in one with it.
+    /// Whether metadata follows each block, transferred with it.
     pub extended_blocks: bool,
     /// Kind of protection information; 0 for none.
     pub protection: u8,

@@ -95,7 +95,7 @@ fn statistics(subject: &Subject<'_>, page: u8) -> Fact<Vec<u8>> {
     }
 }
 
-/// A number out of a page of Device Statistics.
+/// A number from a page of Device Statistics.
 fn statistic(answer: &Fact<Vec<u8>>, page: u8, at: usize, length: usize) -> Fact<u64> {
     answer.clone().and_then(NO_STATISTIC, |answer| ata::statistic(&answer, page, at, length))
 }

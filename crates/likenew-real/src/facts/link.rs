@@ -88,8 +88,8 @@ fn is_scsi_host(name: &str) -> bool {
     name.strip_prefix("host").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// Parts of PCI Express: the function that the drive is or hangs on, the port above it, and all bridges up to
-/// the host. A function on the host's own bus has no link.
+/// Parts of PCI Express: the function that the drive is or is behind, the port above it, and all bridges up
+/// to the host. A function on the host's own bus has no link.
 fn pcie_hops(subject: &Subject<'_>, is_drive: bool) -> Vec<Hop> {
     let roots = subject.roots;
     let functions: Vec<String> = subject
@@ -116,7 +116,7 @@ fn pcie_hop(subject: &Subject<'_>, folder: &str, kind: &str) -> Hop {
     let speed = |name: &str| {
         roots.line(&format!("{folder}/{name}")).and_then("it names no speed", |text| transfers_per_s(&text))
     };
-    // Width 0 is no link, and 255 one that does not know.
+    // Width 0 means no link, and 255 unknown.
     let lanes = |name: &str| {
         let number = roots.number::<u32>(&format!("{folder}/{name}"));
         number.and_then("it says no width", |lanes| (1..=32).contains(&lanes).then_some(lanes))
@@ -181,7 +181,7 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
         line.and_then("it is not limited, or not known", |text| gigabits_per_s(&text))
     };
     let host = roots.names(&port).into_iter().find(|name| name.starts_with("host"));
-    // The speed of an AHCI's ports stands in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
+    // The speed of an AHCI's ports is in bits 20 to 23 of its capabilities (AHCI 1.3.1, §3.1.1, ISS).
     let capable = host.map_or(Fact::NotQueried, |host| {
         let capabilities = roots.hexadecimal(&format!("/sys/class/scsi_host/{host}/ahci_host_caps"));
         capabilities.and_then("it names no speed", |bits| match bits >> 20 & 0xF {

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use super::machine_query::{MachineQuery, Question, Refusal, SpaceUsage};
 
-/// A machine out of a file.
+/// A machine from a file.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) answers: HashMap<(String, String), Vec<u8>>,

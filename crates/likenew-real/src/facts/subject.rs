@@ -45,7 +45,8 @@ impl<'a> Subject<'a> {
         fact(self.queries.query(&self.name(), question), question.origin())
     }
 
-    /// ATA's IDENTIFY DEVICE: out of the page that the kernel keeps of it, which everyone may read, or by asking.
+    /// ATA's IDENTIFY DEVICE: from the page that the kernel keeps of it, which everyone may read, or by a
+    /// query.
     pub(crate) fn ata_identify(&self) -> Fact<IdentifyDevice> {
         if self.kind != DriveKind::Sata {
             return Fact::NotQueried;

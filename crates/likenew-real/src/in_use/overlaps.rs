@@ -25,7 +25,7 @@ const MTD_BLOCK_MAJOR: u32 = 31;
 /// How one of them reaches the target's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RelationKind {
-    /// By partitions alone: the kernel keeps claims on these apart itself.
+    /// Only by partitions: the kernel keeps their claims separate itself.
     Partition,
     /// Over a loop device, or the same disk by another path: the kernel knows nothing of what they share.
     Loop,
@@ -298,8 +298,8 @@ impl<'a> Overlaps<'a> {
         self.uses.push(Use { rank: Rank::Loop, text });
     }
 
-    /// What is built on one of them, and is not what the target is. Volumes of one manager on the same device
-    /// are apart, which is what it is for.
+    /// What is built on one of them, except for the target. Volumes of one manager on the same device never
+    /// overlap, as that is the manager's purpose.
     fn rise_to_holder(&mut self, from: usize, holder: DeviceNumber) {
         let Some((slave, _)) = self.node(self.overlaps[from].store) else { return };
         let own = self.snapshot.nodes.iter().filter(|(number, node)| {

@@ -12,12 +12,12 @@ use crate::loop_device::{Backing, Store, UnknownBacking};
 use crate::mounts::{self, DeviceNumber, Mount};
 use crate::openers::{self, Program};
 
-/// The block devices of a machine, and their users. /sys alone where it is a machine out of files.
+/// The block devices of a machine, and their users. Only /sys for a machine made from files.
 pub(super) struct Snapshot {
     pub(super) nodes: BTreeMap<DeviceNumber, Node>,
     pub(super) mounts: Vec<MountUse>,
     pub(super) swaps: Vec<Store>,
-    /// Folders in /sys of what the system stands on.
+    /// Folders in /sys of the devices that the system runs from.
     pub(super) system: HashSet<PathBuf>,
     /// The file systems' own lists: a folder of a device's name is there while its file system is mounted,
     /// wherever that is.
@@ -36,7 +36,7 @@ pub(super) struct Node {
     /// What is built on it, and what it is built on.
     pub(super) holders: Vec<DeviceNumber>,
     pub(super) slaves: Vec<DeviceNumber>,
-    /// What a loop device stands on.
+    /// What a loop device is attached to.
     pub(super) backing: Result<Option<Backing>, UnknownBacking>,
     /// What a mapping says that it belongs to.
     pub(super) mapping: Option<String>,
@@ -124,7 +124,7 @@ impl Snapshot {
         })
     }
 
-    /// The loop devices that stand on a store, each with the bytes of it.
+    /// The loop devices that are attached to a store, each with the bytes of it.
     pub(super) fn loops(&self, on: Store) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
             let backing = node.backing.as_ref().ok()?.as_ref().filter(|backing| backing.store == on)?;

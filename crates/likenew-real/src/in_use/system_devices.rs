@@ -1,4 +1,4 @@
-//! What stands on what: the devices below a mount, and all of those that the system runs from.
+//! The devices below a mount, and all of those that the system runs from.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,14 +14,14 @@ use crate::mounts::{DeviceNumber, Mount};
 /// Places whose loss ends a system.
 pub(super) const SYSTEM: [&str; 8] = ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var", "/home", "/nix"];
 
-/// Folders in /sys of all devices that the system stands on: what is mounted there, and everything below that.
+/// Folders in /sys of all devices that the system runs from: the mounted ones, and everything below them.
 pub(super) fn system_devices() -> HashSet<PathBuf> {
     let mut found = HashSet::new();
     for place in SYSTEM {
         if let Some(device) =
             fs::File::open(place).ok().and_then(Mount::containing).and_then(|mount| lower_device(&mount))
         {
-            // Of what is mounted, whatever it stands on is asked of other lists, too.
+            // The devices below a mount are also taken from other lists.
             let _ = add_with_lower_devices(&device, &mut found);
         }
     }
@@ -63,7 +63,7 @@ pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let opened = path.and_then(|path| rustix::fs::open(path, flags, Mode::empty()).ok());
     match opened.and_then(Mount::containing) {
         Some(mount) => Some(CounterSource::of_mount(&mount).devices().collect()),
-        // File systems of several devices, and memory, have numbers that are no device's.
+        // File systems of several devices, and memory, have numbers that belong to no device.
         None => BlockDevice::by_number(system).map(|device| vec![device]),
     }
 }

@@ -74,7 +74,7 @@ impl<F> Spots<F> {
         self.bytes
     }
 
-    /// So many of the spots, or all there are, still spread evenly.
+    /// This many of the spots, or all there are, still spread evenly.
     pub(super) fn take(mut self, count: usize) -> Vec<Spot<F>> {
         let (kept, count) = (self.spots.len(), count.min(self.spots.len()));
         let offset: f64 = self.random.random();

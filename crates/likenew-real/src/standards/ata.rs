@@ -199,7 +199,7 @@ pub(crate) fn log_pages(directory: &[u8], log: u8) -> Option<u64> {
     little(directory, 2 * usize::from(log), 2)
 }
 
-/// A number out of a page of Device Statistics (ACS-3, A.5); bits 7 and 6 of its eighth byte say that it is
+/// A number from a page of Device Statistics (ACS-3, A.5); bits 7 and 6 of its eighth byte say that it is
 /// there and valid.
 pub(crate) fn statistic(answer: &[u8], page: u8, at: usize, length: usize) -> Option<u64> {
     let is_page = answer.get(2) == Some(&page);

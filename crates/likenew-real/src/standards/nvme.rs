@@ -87,7 +87,7 @@ pub(crate) struct Namespace {
     pub(crate) format_index: u8,
     /// The format in use.
     pub(crate) format: LbaFormat,
-    /// Metadata stands behind each block, in one with it (FLBAS, bit 4).
+    /// Metadata follows each block, transferred with it (FLBAS, bit 4).
     pub(crate) extended_blocks: bool,
     /// Kind of protection information; 0 for none (DPS, bits 2 to 0).
     pub(crate) protection: u8,

@@ -37,13 +37,14 @@ pub(crate) fn rotation(rate: u16) -> Option<u32> {
     }
 }
 
-/// The serial number out of Unit Serial Number, page 80h: four bytes of head, the last of them its length, then text.
+/// The serial number from Unit Serial Number, page 80h: four bytes of header, the last of them its length,
+/// then text.
 pub(crate) fn unit_serial(answer: &[u8]) -> Option<String> {
     let (length, serial) = (*page(answer, 0x80)?.get(3)?, answer.get(4..)?);
     text(&serial[..serial.len().min(usize::from(length))])
 }
 
-/// ATA's IDENTIFY DEVICE out of ATA Information, page 89h, from byte 60 on.
+/// ATA's IDENTIFY DEVICE from ATA Information, page 89h, from byte 60 on.
 pub(crate) fn ata_identify(answer: &[u8]) -> Option<&[u8]> {
     page(answer, 0x89)?.get(60..572).filter(|identify| identify.iter().any(|byte| *byte != 0))
 }

@@ -150,7 +150,7 @@ impl Recording {
         }
         let until = self.clock.now() + LAST_WAIT;
         loop {
-            // What left last is handed on a moment later than it is read.
+            // The last I/Os are passed on a moment after they are read.
             self.rest();
             self.turn(sinks)?;
             if self.pairing.open() == 0 || self.clock.now() >= until {

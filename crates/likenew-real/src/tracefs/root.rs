@@ -58,7 +58,7 @@ fn mount() -> Result<OwnedFd, Errno> {
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
 }
 
-/// Why there is no way to tracefs, in words.
+/// Why tracefs is not available, in words.
 fn access_error(errno: Errno) -> LabError {
     match errno {
         Errno::NODEV => LabError::Unsuitable(

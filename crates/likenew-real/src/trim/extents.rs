@@ -19,7 +19,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Where it stands on the device, if it has blocks there to itself.
+    /// Its range on the device, if it has its own blocks there.
     pub(crate) fn place(&self) -> Option<Range<u64>> {
         let has_none = UNUSABLE.iter().any(|(flag, _)| self.flags & flag != 0);
         (!has_none).then(|| self.physical..self.physical + self.length)
@@ -186,10 +186,10 @@ pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
     places(&extents, &(0..256 << 10)).is_ok()
 }
 
-/// Where the bytes `range` of a file stand on the device, in order of the file.
+/// The ranges on the device of the bytes `range` of a file, in the order of the file.
 ///
 /// # Errors
-/// A sentence without a full stop: they do not stand there as the file has them, or not all of them.
+/// A sentence without a full stop: they are not there as the file has them, or not all of them.
 pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range<u64>>, String> {
     let (mut places, mut at) = (Vec::<Range<u64>>::new(), range.start);
     for extent in extents {
