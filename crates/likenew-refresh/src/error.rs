@@ -37,7 +37,7 @@ pub enum RefreshError {
         "the journal does not name all places by which a change by somebody else is noticed: the partitions of the drive have changed since, or somebody has made it up, so nothing was written. Compare the chunks in it with what lies there before you remove it"
     )]
     OtherWitnesses,
-    /// It is no journal, or the beginning of one.
+    /// It is not a journal, or only the beginning of one.
     #[error(
         "this is no whole journal of a refresh ({0}). If the refresh was cut off while it began, nothing had been written: remove the journal and begin anew. If it was under way, keep the journal: the saved chunks can be taken out of it"
     )]

@@ -8,7 +8,7 @@ use twox_hash::XxHash3_64;
 pub(crate) const BLOCK: usize = 4096;
 
 const MAGIC: [u8; 8] = *b"LN-saved";
-/// Bytes of a record's block that are hashed; the hash itself stands behind them.
+/// Bytes of a record's block that are hashed; the hash itself follows them.
 const HASHED_BYTES: usize = 56;
 
 /// The header of a piece.

@@ -50,7 +50,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
     /// Inspects the journal in `file` and the `store` with its `known` facts, and writes nothing.
     ///
     /// # Errors
-    /// It is no journal, or another's, or damaged; the refresh was finished; or the store was written to
+    /// It is not a journal, or another's, or damaged; the refresh was finished; or the store was written to
     /// since.
     pub fn inspect<'a>(
         mut store: S,

@@ -21,8 +21,8 @@ pub struct SavedPiece {
     at: u64,
 }
 
-/// All pieces that are whole, in the order in which they stand there. It is found block by block, so the file
-/// need be no journal any more.
+/// All intact pieces, in the order of the file. The search goes block by block, so the file need not be a
+/// journal any more.
 ///
 /// # Errors
 /// The file's length cannot be determined. Places that cannot be read hold nothing.

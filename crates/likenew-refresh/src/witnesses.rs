@@ -18,7 +18,7 @@ const STORE_BYTES_MIN: u64 = 1 << 20;
 const ENDS_BYTES: u64 = 1 << 20;
 /// Limit of a single place, as a share of the store.
 const SHARE: u64 = 256;
-/// So many evenly spaced places at most, one in each MiB of small stores, of this length.
+/// Evenly spaced places at most, one in each MiB of small stores, of this length.
 const SPOTS_MAX: u64 = 32;
 const SPOT_BYTES: u64 = 4096;
 
