@@ -50,7 +50,7 @@ pub fn least_squares<const SHAPES: usize>(
     let both = |one: usize, other: usize| used[one] && used[other];
     let scaled = SMatrix::<f64, SHAPES, SHAPES>::from_fn(|row, column| match both(row, column) {
         true => products[(row, column)] / (scale[row] * scale[column]),
-        // A shape that is left out stands for itself alone, and comes to nothing.
+        // A shape that is left out gets its own equation, with the result 0.
         false => f64::from(u8::from(row == column)),
     });
     let factors = scaled.cholesky()?;
