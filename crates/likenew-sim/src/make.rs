@@ -34,7 +34,7 @@ use crate::volume::volume_parameters::VolumeParameters;
 /// Bytes of the writes that made a shingled disk used.
 pub(crate) const OVERWRITE_BYTES: u64 = 4096;
 
-/// Makes the drive that a spec asks for out of its file, with the past that the spec says, or as it was saved.
+/// Makes the drive of a spec from its file, with the past in the spec, or as it was saved.
 ///
 /// # Errors
 /// A sentence, if the saved state is not of such a drive.

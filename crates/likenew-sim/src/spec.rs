@@ -333,7 +333,7 @@ impl Spec {
         query.split('&').any(|setting| setting.split('=').next() == Some(key))
     }
 
-    /// The drive's file with what this says that it meets.
+    /// The drive's model with the situations of this spec.
     pub(crate) fn in_situation(&self, model: &Model) -> Model {
         self.situations.merge_with(&model.situations).apply(model)
     }

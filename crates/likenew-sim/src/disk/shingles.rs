@@ -23,7 +23,7 @@ pub struct ShingleParameters {
     pub log_sectors: u64,
     /// Sectors of a band.
     pub band_sectors: u64,
-    /// Pieces that the map of the persistent cache can tell apart.
+    /// Pieces that the map of the persistent cache can hold.
     pub map_entries: u32,
     /// Sectors that are appended to the log in one go at most.
     pub append_sectors_max: u64,

@@ -12,7 +12,7 @@ pub struct PageCacheParameters {
     /// Bytes a second between the page cache and a program. 8 GB/s is assumed: one core that copies what no
     /// cache of it holds.
     pub copy_bytes_per_s: u64,
-    /// Time of one I/O besides: the system call and the search for its pages. 500 ns is assumed.
+    /// Further time of one I/O: the system call and the search for its pages. 500 ns is assumed.
     pub call: Nanos,
     /// A read that misses goes to the drive in I/Os of at most this: Linux's window of read-ahead
     /// (`read_ahead_kb`, 128 by default).

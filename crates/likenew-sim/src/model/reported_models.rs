@@ -53,7 +53,7 @@ impl ReportedModels {
     }
 }
 
-/// Whether a pattern stands for a text, in any case of letters.
+/// Whether a pattern matches a text, whatever the case of letters.
 fn is_like(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.to_uppercase().chars().collect(), text.to_uppercase().chars().collect());

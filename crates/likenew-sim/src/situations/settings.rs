@@ -125,7 +125,7 @@ impl Situations {
         }
     }
 
-    /// Whether such a drive can meet them.
+    /// Whether such a drive can have them.
     ///
     /// # Errors
     /// A sentence that says which not, and what to do.

@@ -5,7 +5,8 @@ use crate::faults::drive_faults::DriveFaults;
 
 /// Where it begins, in percent of the addresses.
 const AT_PERCENT: u64 = 40;
-/// A disk gives up after so many retries, a turn each (assumed: error recovery of a few tenths of a second).
+/// Retries after which a disk fails a read, one turn each (assumed: error recovery of a few tenths of a
+/// second).
 const RETRIES_MAX: u32 = 40;
 
 /// The faults of a disk with this share of the addresses in a slow region. What its file says of retries
