@@ -225,8 +225,7 @@ fn random_jobs_draw_from_the_same_laws() {
     }
     shares_agree(&ours[0], &done[0], 0.7, |io| io.0 == Op::Read);
     assert_eq!((zone(&ours[0]), zone(&done[0])), ((4 << 20, 8 << 20), (4 << 20, 8 << 20)));
-    // Of 1024 places 4000 draws leave out 1024·e^(−4000/1024) = 21; a walk that repeats itself would leave
-    // out far more.
+    // Of 1024 places 4000 draws leave out 1024·e^(−4000/1024) = 21; a walk that repeats itself would leave out far more.
     let places = |ios: &[Io]| ios.iter().map(|io| io.1).collect::<BTreeSet<u64>>().len();
     assert!(places(&ours[0]) > 980 && places(&done[0]) > 980, "{} {}", places(&ours[0]), places(&done[0]));
     shares_agree(&ours[1], &done[1], 0.75, |io| io.2 == 4096);

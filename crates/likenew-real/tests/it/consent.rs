@@ -1,4 +1,4 @@
-//! Consent to overwrite: only for a device or file that was examined and named, and that is not in use.
+//! Consent to overwrite: given for what was looked at and named, by nobody else used, and for nothing else.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;

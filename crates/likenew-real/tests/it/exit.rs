@@ -1,5 +1,4 @@
-//! The way out on which nothing is dropped. It runs in a child process, because it ends every scratch folder
-//! of its process.
+//! The way out on which nothing is dropped. It runs in a child process, because it ends every scratch folder of its process.
 
 use std::fs;
 use std::process::Command;

@@ -1,5 +1,4 @@
-//! Files of the owner on real file systems, rewritten where they are: nothing about them changes, whoever
-//! comes in between.
+//! Files of the owner on real file systems, rewritten where they are: nothing about them changes, whoever comes in between.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
@@ -42,8 +41,7 @@ fn a_file_is_written_again_and_nothing_about_it_changes() {
         let written = refresh(&path);
         assert!(FileSystemState::of(&path) == before, "{kind}");
         assert!(fs::read(system.path().join("the same")).unwrap() == before.content, "{kind}");
-        // Neither the hole, nor zeros, nor what was reserved, nor the last part of a block, nor the witnesses
-        // at both ends.
+        // Neither the hole, nor zeros, nor what was reserved, nor the last part of a block, nor the witnesses at both ends.
         assert!(written > 3 * MIB as u64 && written < 4 * MIB as u64 + MIB as u64 / 2, "{kind}: {written}");
         if kind != "mkfs.btrfs" {
             assert_eq!(extents(&path), map, "{kind}: it lies where it lay");
@@ -113,7 +111,7 @@ fn whoever_wants_the_file_gets_it_between_two_chunks() {
             refresh.stop().unwrap();
             drop(refresh);
         } else {
-            // Nothing is written any more, even without a check in between.
+            // Nothing is written any more, even if nobody has looked.
             let error = refresh.step().unwrap_err();
             assert!(matches!(error, RefreshError::Wanted), "{error}");
             says(&error.to_string(), &["another program wants to use it"]);

@@ -1,5 +1,4 @@
-//! A process that refreshes a file is killed again and again: the file stays what it is, and the refresh
-//! comes to its end.
+//! A process that refreshes a file is killed again and again: the file stays what it is, and the refresh comes to its end.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -74,7 +73,7 @@ fn kills_cost_nothing() {
         assert!(kills > 0 && fs::read(&path).unwrap() == before.content, "after kill {kills}");
     }
     assert!(kills >= 20, "{kills} kills in {runs} runs");
-    // A kill may leave the time of our own write, which cannot be distinguished from another program's.
+    // A kill may leave the time of our own write, which nobody can tell from somebody else's any more.
     let left = fs::metadata(&path).unwrap();
     assert!(left.modified().unwrap() >= times.modified().unwrap());
     // Reading it here, after a change, has left a time of access.

@@ -1,5 +1,4 @@
-//! Two runs never meet on one drive, whatever way and whoever each comes from, and a run that is killed
-//! leaves nothing locked.
+//! Two runs never meet on one drive, whatever way and whoever each comes from, and a run that is killed leaves nothing locked.
 
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -14,8 +13,7 @@ use likenew_real::drive_lock::Locks;
 const PATH: &str = "LIKENEW_TEST_LOCK";
 const NOBODY: &str = "65534";
 
-/// What the other process does: reports that it is refused, or holds a lock until it is killed or its output
-/// is closed.
+/// What the other process does: says that it is refused, or holds a lock until it is killed or nobody listens to it any more.
 #[test]
 fn the_other_process() {
     let Some(path) = std::env::var_os(PATH) else { return };
@@ -69,8 +67,8 @@ impl Drop for Other {
     }
 }
 
-/// A drive in memory that only this test uses: a file system on it, and on that an image behind a loop
-/// device, with a partition and another file system. Taken apart from the top.
+/// A drive in memory that nobody else uses: a file system on it, and on that an image behind a loop device, with a partition and a file system of
+/// its own. Taken apart from the top.
 struct Stack {
     inner: Option<Mounted>,
     partitioned: Loop,
@@ -163,7 +161,7 @@ fn two_processes_do_not_meet() {
             assert!(never.unwrap().is_none(), "{} beside {}", asked.display(), held.display());
             says(&who, &[&name, &process]);
         }
-        // What is on another drive does not matter.
+        // What lies on another drive is somebody else's business.
         let elsewhere = stack.memory.path().join("elsewhere");
         File::create(&elsewhere).unwrap().set_len(1 << 20).unwrap();
         let elsewhere = Loop::attach(&elsewhere).unwrap();

@@ -185,7 +185,7 @@ fn a_flush_at_the_end_counts() {
     assert_eq!((without.ios(Op::Flush), with.ios(Op::Flush)), (0, 1));
     assert_eq!(with.elapsed(), without.elapsed() + SERVICE);
     assert_eq!((with.bytes(Op::Write), with.total_of(Op::Flush).latency_ns_sum), (10 * 4096, SERVICE.0));
-    // After a stop nothing waits for a flush.
+    // Of what was stopped, nobody waits for it.
     let mut stopped = workload(&text("flush = true\n"));
     stopped.until.ops = Some(1000);
     let ran = run(&mut drive(1), &stopped, &mut || Box::new(StopAfter(5))).unwrap();

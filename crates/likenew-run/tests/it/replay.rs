@@ -133,8 +133,7 @@ fn recorded_times_are_kept_whatever_the_drive_does() {
     assert_eq!((of_timed.lateness_ns_sum, of_timed.lateness.count()), (0, 4));
     assert_eq!(of_timed.waiting().replayed_ns, (10 + 10 + 19 + 28) * MICRO);
     assert_eq!(of_timed.busy, ReplayPair { replayed_ns: 40 * MICRO, recorded_ns: (5 + 7) * MICRO });
-    // With one in flight at most, the others leave late by the drive's doing, and latency counts from when
-    // they were due.
+    // With one in flight at most, the others leave late by the drive's doing, and latency counts from when they were due.
     let (segment, one_by_one) = replay_record(drive(1), &workload(ReplayTiming::Timed(clocked()), 1), &ios);
     assert_eq!(departures(&segment), [0, 100, 110, 120]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The catalog is complete and strict, and names are found or explained.
+//! The catalogue is complete and strict, and names are found or explained.
 
 use std::io;
 use std::path::Path;
@@ -303,8 +303,7 @@ proptest! {
     }
 }
 
-/// Models that drives report of themselves, each with the size that it is sold with, none of which is in the
-/// catalog.
+/// Models that drives report of themselves, each with the size that it is sold with, none of which is in the catalogue.
 const OTHERS: [(&str, u64); 48] = [
     ("M4-CT256M4SSD2", 256_060_514_304),
     ("M4-CT064M4SSD2", 64_023_257_088),
@@ -395,8 +394,8 @@ fn a_pattern_that_would_be_anybody_is_refused() {
     assert!(with("ST500LT012-*", "ST500LT013-1").contains("none of sold.models stands for"));
 }
 
-/// What each setting needs of a drive. A drive that cannot do it says so, by the setting's name, and is not
-/// opened as if nothing had been typed.
+/// What each setting needs of a drive. A drive that cannot do it says so, by the setting's name, and is not opened as if nothing had been
+/// typed.
 #[test]
 fn a_setting_that_a_drive_can_not_do_is_refused_by_name() {
     const FLASH: &str = "tiny-flash";

@@ -99,8 +99,8 @@ fn reads_of_the_ocz_core_follow_size_over_access_time_and_throughput() {
     }
 }
 
-/// A write pays for the clusters of which it has a part: a small one once, whole clusters never, a large one
-/// that is not aligned at both of its ends.
+/// A write pays for the clusters of which it has a part: a small one once, whole clusters never, a large one that is not
+/// aligned at both of its ends.
 #[test]
 fn writes_of_the_ocz_core_pay_for_partial_clusters() {
     const CLUSTER: u64 = 8 * MIB;
@@ -145,9 +145,9 @@ fn open_units(drive: &mut SimDrive, streams: u64, block: u64) -> f64 {
     (rounds * streams * UNIT) as f64 / (lane.now() - started_at).as_secs_f64()
 }
 
-/// As flashbench's test of open erase blocks shows (its README prints 6.87 MB/s with two streams in blocks of
-/// 1 MiB and 6.27 in blocks of 256 KiB, 3.24 and 0.91 with three): two streams are as fast as one at any
-/// block size, and three, which are more than there are log blocks, are as slow as their blocks are small.
+/// As flashbench's test of open erase blocks shows (its README prints 6.87 MB/s with two streams in blocks of 1 MiB and 6.27
+/// in blocks of 256 KiB, 3.24 and 0.91 with three): two streams are as fast as one at any block size, and three, which are
+/// more than there are log blocks, are as slow as their blocks are small.
 #[test]
 fn a_microsd_card_collapses_when_more_streams_write_than_it_has_log_blocks() {
     let speed = |streams, block| open_units(&mut open("sim:microsd-32gb?fill=0.02"), streams, block);

@@ -43,8 +43,8 @@ fn a_new_intel_520_reads_and_writes_what_was_printed() {
     println!("Q8 incompressible: read {:.1} MB/s, write {:.1} MB/s", read / 1e6, write / 1e6);
 }
 
-/// The maker's figures, which hold for zeros and many commands at once; and about seven times the 71.9 MB/s
-/// at most that a disk wrote of zeros, one mebibyte after the other.
+/// The maker's figures, which hold for zeros and many commands at once; and about seven times the 71.9 MB/s at most that a
+/// disk wrote of zeros, one mebibyte after the other.
 #[test]
 fn a_new_vertex_3_reads_and_writes_what_was_printed() {
     let (read, write) = new_drive(DRIVES[1], DataClass::Zero, 8);

@@ -1,7 +1,6 @@
-//! New disks of the catalog are as fast as the published figures of the real ones, within a tenth.
+//! Disks of the catalogue are as fast when new as was printed of the real ones, within a tenth.
 //!
-//! Each test prints what it finds over what was printed:
-//! `cargo test -p likenew-sim --test disk_figures -- --nocapture`.
+//! Each test prints what it finds over what was printed: `cargo test -p likenew-sim --test disk_figures -- --nocapture`.
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::drive::Drive as _;

@@ -1,7 +1,7 @@
 //! The page-mapped drives of 2008 to 2011 do what reviews printed of them when they were new.
 //!
-//! Random writes are those of "The SSD Anthology" (AnandTech 2738, 2009): Iometer, 4 KiB, 3 in flight, 8 GB,
-//! 3 minutes, after a secure erase. Printed MB are counted as 10⁶ bytes.
+//! Random writes are those of "The SSD Anthology" (AnandTech 2738, 2009): Iometer, 4 KiB, 3 in flight, 8 GB, 3 minutes, after
+//! a secure erase. Printed MB are counted as 10⁶ bytes.
 
 use crate::closed_loop::{Load, Rates, open, run};
 use likenew_core::io::Op;

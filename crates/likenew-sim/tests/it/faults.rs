@@ -89,8 +89,7 @@ fn no_faults_change_nothing() {
 #[test]
 fn addresses_beyond_a_fake_capacity_go_round_onto_the_real_ones() {
     let real = 512 * MIB;
-    // A flash drive whose map has the real size: reading unwritten pages needs no die, so a read tells what
-    // was written.
+    // A flash drive whose map has the real size: reading unwritten pages needs no die, so a read tells what was written.
     let [mut fake, _] = pair(FLASH, "real_capacity_bytes = 536870912");
     assert_eq!(fake.geometry().capacity, 1 << 30);
     let writes = [io(0, Op::Write, real + 8192, 4096), io(0, Op::Flush, 0, 0)];

@@ -42,9 +42,8 @@ fn rest(drive: &mut SimDrive, span: Nanos) {
     lane.wait(until, &mut Vec::new()).unwrap();
 }
 
-/// Bytes before the first part that is closer to the slow speed than to the usual one before, if it stays so.
-/// What a drive still does of its own when it is written again slows the first fifth down, and does not
-/// count.
+/// Bytes before the first part that is closer to the slow speed than to the usual one before, if it stays so. What a drive still
+/// does of its own when it is written again slows the first fifth down, and does not count.
 fn fast_bytes(rates: &[f64], part: u64, slow: f64) -> f64 {
     let skipped = rates.len() / 5;
     let mut usual = rates[skipped..2 * skipped].to_vec();

@@ -1,4 +1,4 @@
-//! What disturbs a drive under test: I/O of another program, outliers, throttling.
+//! What disturbs a drive that is measured: a neighbour, outliers, throttling.
 
 use std::path::Path;
 

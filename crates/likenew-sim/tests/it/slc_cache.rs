@@ -117,9 +117,8 @@ fn rest(drive: &mut SimDrive) {
     lane.wait(until, &mut Vec::new()).unwrap();
 }
 
-/// Half of what is free may be SLC: a sixth of the drive goes there, then the other half of it straight to
-/// native blocks, and from then on every native block of 3 MiB needs the room of one and a half SLC blocks,
-/// which are folded for it.
+/// Half of what is free may be SLC: a sixth of the drive goes there, then the other half of it straight to native blocks,
+/// and from then on every native block of 3 MiB needs the room of one and a half SLC blocks, which are folded for it.
 #[test]
 fn a_sequential_fill_falls_in_two_steps() {
     let mut drive = new();
@@ -142,8 +141,7 @@ fn a_drive_that_waits_for_folding_writes_everything_twice() {
     let windows = windows(&mut drive, 0, 900);
     let full = CAPACITY * 0.5 / 3.0;
     within(first_below(&windows, 0.9 * SLC_RATE), full, 0.05);
-    // A block of 1 MiB in the cache is one of 3 MiB less in what is free, of which half may be cache: 6/5 are
-    // folded for it.
+    // A block of 1 MiB in the cache is one of 3 MiB less in what is free, of which half may be cache: 6/5 are folded for it.
     let waiting = 4.0 * MIB as f64 / (4.0 * MIB as f64 / SLC_RATE + 1.2 * FOLD_NS / 1e9);
     within(mean(&windows[50..150]), waiting, 0.05);
     rest(&mut drive);

@@ -1,5 +1,5 @@
-//! Against the programs whose formats these are: fio, Linux's tracefs, and blktrace. What a machine cannot do
-//! is reported and skipped: tracefs and loop devices need root, blktrace a kernel that allows it.
+//! Against the programs whose formats these are: fio, Linux's tracefs, and blktrace. What a machine can not do is said and
+//! skipped: tracefs and loop devices need root, blktrace a kernel that lets it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -262,8 +262,7 @@ fn what_blkparse_prints_is_what_fio_did() {
     agrees(&survey, expected);
 }
 
-/// As many bytes as the program counted; the kernel may have joined or split I/Os, and reads a little when a
-/// device opens.
+/// As many bytes as the program counted; the kernel may have joined or split I/Os, and reads a little when a device opens.
 fn agrees(survey: &Survey, expected: [(u64, u64); 3]) {
     let [read, write, trim] = surveyed_counts(survey);
     let [fio_read, fio_write, discarded] = expected;

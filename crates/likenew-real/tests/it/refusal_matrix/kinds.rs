@@ -107,7 +107,7 @@ fn of_a_run(ledger: &mut Ledger) {
         &marker,
         &["belongs to a run of likenew", "let that run end"],
     );
-    // As a killed run leaves it: everything is there, and no process holds it.
+    // As a killed run leaves it: everything is there, and nobody holds it.
     let left = folder.path().join("other/likenew-scratch");
     fs::create_dir_all(&left).unwrap();
     for name in [marker.file_name().unwrap(), path.file_name().unwrap()] {
@@ -138,7 +138,7 @@ fn marked(ledger: &mut Ledger) {
     right(&path);
 }
 
-/// As another user, on a thread that has dropped its rights.
+/// As somebody else, on a thread that has given its rights away.
 fn without_rights(ledger: &mut Ledger) {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();

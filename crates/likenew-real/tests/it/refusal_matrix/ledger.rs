@@ -29,8 +29,8 @@ const SCOLDING: [&str; 12] = [
 ];
 
 impl Ledger {
-    /// Tries to get consent for `path` with this agreement, which has to be refused with a text that has all
-    /// these words, and must not change `image`, in which the bytes lie.
+    /// Tries to get consent for `path` with this agreement, which has to be refused with a text that has all these words, and must
+    /// not change `image`, in which the bytes lie.
     #[track_caller]
     pub fn refused(&mut self, name: &str, image: &Path, path: &Path, agreement: &Agreement, words: &[&str]) {
         self.attempt(name, image, path, || Consent::to_overwrite(path, agreement), words);

@@ -1,5 +1,4 @@
-//! Bytes that another program reaches by another way than the one that was asked for: loop devices over one
-//! file, windows, partitions.
+//! Bytes that somebody else reaches by another way than the one that was asked for: loop devices over one file, windows, partitions.
 //!
 //! Every case lays the same image out anew, so that none depends on another.
 
@@ -30,7 +29,7 @@ struct Scene {
     disk: Disk,
 }
 
-/// Whatever makes a file or device used, until this is dropped.
+/// Whatever makes somebody use it, until this is dropped.
 type Held = Vec<Box<dyn std::any::Any>>;
 
 impl Scene {
@@ -95,7 +94,7 @@ fn agreement(image: &Path) -> Agreement {
 }
 
 type Words = &'static [&'static str];
-/// Puts bytes of the scene's image to use, and returns which device or file is asked for.
+/// Makes somebody use bytes of the scene's image, and says which device or file is asked for.
 type Setup = fn(&Scene) -> (PathBuf, Held);
 
 fn lock_holder(target: Loop, others: Held) -> (PathBuf, Held) {
@@ -257,8 +256,7 @@ const REFUSED: &[(&str, Setup, Words)] = &[
     ),
 ];
 
-/// What goes without anybody being in the way while the first partition is mounted; and whether it shares
-/// bytes with the second.
+/// What goes without anybody being in the way while the first partition is mounted; and whether it shares bytes with the second.
 const ALLOWED: &[(&str, Setup, bool)] = &[
     (
         "the window of the other partition",

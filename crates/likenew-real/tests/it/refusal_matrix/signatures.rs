@@ -10,8 +10,8 @@ use super::disk::{Disk, PARTITION, table};
 use super::ledger::{Ledger, right, typed};
 use crate::support::disk_folder;
 
-/// Name, where from the start (or from the end, below zero), and bytes. Written down once more here, and not
-/// taken from what is tested: from the magic numbers of file(1) and libblkid's manual.
+/// Name, where from the start (or from the end, below zero), and bytes. Written down once more here, and not taken from what is
+/// tested: from the magic numbers of file(1) and libblkid's manual.
 const MARKS: [(&str, i64, &[u8]); 44] = [
     ("ext", 1080, b"\x53\xEF"),
     ("xfs", 0, b"XFSB"),

@@ -1,4 +1,4 @@
-//! Files and devices in use: mounted, swap, carrying another device, open, locked, running.
+//! What somebody uses: mounted, swap, carrying another device, open, locked, running.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};

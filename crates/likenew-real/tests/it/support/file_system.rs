@@ -111,8 +111,7 @@ pub fn file(folder: &Path) -> PathBuf {
     path
 }
 
-/// Takes a file that another test's program may have open for a moment: until that runs, it holds copies of
-/// all descriptors.
+/// Takes a file that another test's program may have open for a moment: until that runs, it holds copies of all descriptors.
 pub fn take(path: &Path) -> FileStore {
     for _ in 0..200 {
         match FileStore::take(path) {

@@ -36,8 +36,8 @@ pub fn run<A: AsRef<OsStr> + Debug>(program: &str, arguments: &[A]) -> Option<St
     }
 }
 
-/// The same for a program that may find its device held by a program that another test starts at this very
-/// moment: until that runs, it holds copies of all descriptors.
+/// The same for a program that may find its device held by a program that another test starts at this very moment: until
+/// that runs, it holds copies of all descriptors.
 pub fn run_when_free(program: &str, arguments: &[&str]) -> Option<String> {
     for _ in 0..200 {
         match Command::new(program).args(arguments).output() {
@@ -90,16 +90,15 @@ impl Drop for Loop {
     }
 }
 
-/// Detaches a loop device, and waits until the kernel has let go of the file: as long as a program that
-/// another test starts holds copies of all descriptors.
+/// Detaches a loop device, and waits until the kernel has let go of the file: as long as a program that another test starts holds copies of all
+/// descriptors.
 pub fn detach(device: &str) -> Option<String> {
     let detached = run("losetup", &["--detach", device])?;
     let attached = device.replace("/dev/", "/sys/block/") + "/loop";
     soon(|| !Path::new(&attached).exists()).then_some(detached)
 }
 
-/// Whether it is so within ten seconds: what a file of a test keeps, a program that another test starts keeps
-/// a moment longer.
+/// Whether it is so within ten seconds: what a file of a test keeps, a program that another test starts keeps a moment longer.
 pub fn soon(is_so: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while !is_so() {
