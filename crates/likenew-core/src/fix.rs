@@ -1,11 +1,11 @@
-//! A fix: what is done to a drive so that it becomes fast again, other than overwriting it, and what came of it.
+//! A fix: what is done to a drive to make it fast again, other than overwriting it, and its result.
 
 use serde::{Deserialize, Serialize};
 
 use crate::trim::DiscardCounters;
 use crate::units::Nanos;
 
-/// What is done.
+/// The kind of fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
@@ -13,9 +13,9 @@ pub enum Fix {
     TrimFree,
     /// TRIM for everything on the disk below that none of its partitions covers.
     DiscardUnused,
-    /// What these pieces hold is rewritten in place and stays the same.
+    /// The data of these pieces is rewritten in place and stays the same.
     Refresh {
-        /// They do not overlap, and lie in order.
+        /// Without overlaps, ordered by address.
         pieces: Vec<AddressRange>,
     },
     /// The owner's files that are older than 30 days are rewritten in place and stay the same.
@@ -67,19 +67,20 @@ pub struct AddressRange {
     pub bytes: u64,
 }
 
-/// What came of it.
+/// Its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FixReport {
     /// Bytes that it was done for: trimmed or rewritten.
     pub bytes: u64,
     /// Bytes that were written to the drive.
     pub bytes_written: u64,
-    /// What it was not done for.
+    /// What was left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skips: Vec<SkippedRange>,
     /// How long it took.
     pub elapsed: Nanos,
-    /// How far the system's discard counters moved meanwhile, from the topmost device down. What others discarded is in them.
+    /// How far the system's discard counters moved in that time, from the topmost device down; discards of
+    /// other programs included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_counters: Vec<DiscardCounters>,
     /// What samples read back afterwards, where everything was to be erased.
@@ -120,7 +121,7 @@ impl FixEnd {
     }
 }
 
-/// What became of 4 KiB blocks spread over a drive, the first and the last among them.
+/// What 4 KiB blocks spread over a drive hold afterward, the first and the last among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBackCounts {
     /// Blocks that held data, and hold the same.
@@ -138,7 +139,7 @@ pub struct ReadBackCounts {
 /// A part that was left as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedRange {
-    /// How many bytes of the drive or of files.
+    /// Its bytes, of the drive or of files.
     pub bytes: u64,
     /// A clause without a full stop.
     pub reason: String,

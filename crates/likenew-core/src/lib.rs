@@ -1,8 +1,8 @@
 //! The shared types: what a drive, an I/O, a workload, a sample and an answer are.
 //!
-//! Every other room imports this one and this one imports none of ours. It holds data types, the contracts
-//! between rooms, and the laws that every target keeps. It never opens a drive, reads a clock, prints, or
-//! estimates anything.
+//! Every other crate imports this one, and this one imports no other of the workspace. It holds data types,
+//! the contracts between crates, and the laws that every target keeps. It never opens a drive, reads a clock,
+//! prints, or estimates anything.
 
 pub mod access;
 pub mod access_pattern;

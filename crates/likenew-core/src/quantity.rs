@@ -9,7 +9,7 @@ use crate::units::{Nanos, amount};
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Rate(pub f64);
 
-/// I/Os a second: `4,940 IOPS`.
+/// I/Os per second: `4,940 IOPS`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Iops(pub f64);
 
@@ -160,8 +160,8 @@ fn join_range(low: &str, high: &str) -> String {
     format!("{low}{to}{high}")
 }
 
-/// A number and its unit: `77.2` and `MB/s`, `26` and `%`, `4` and nothing; none where several units stand in it, as in
-/// `2 min 3 s`.
+/// A number and its unit: `77.2` and `MB/s`, `26` and `%`, `4` and nothing; `None` where it has several
+/// units, as in `2 min 3 s`.
 fn split_unit(text: &str) -> Option<(&str, &str)> {
     for sign in ["%", "×"] {
         if let Some(number) = text.strip_suffix(sign) {

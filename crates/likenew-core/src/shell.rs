@@ -1,6 +1,6 @@
 //! Words of commands that are printed for a person to paste into a shell.
 
-/// A word that the shell takes as it is, whatever characters are in it.
+/// A word that the shell takes literally, whatever characters it contains.
 pub fn shell_quote(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:@%+=,".contains(letter);
     // A word that begins with a dash would be taken for an option.

@@ -1,6 +1,7 @@
 //! What somebody may have meant who typed a name that does not exist.
 
-/// Jaro-Winkler similarity from which on a name is worth suggesting; clap uses the same for options.
+/// Jaro-Winkler similarity from which on a name is suggested. Chosen: typing errors are above, other words below; clap
+/// uses the same for options.
 pub const SIMILARITY_MIN: f64 = 0.7;
 
 /// The known name most like what was typed, if one is similar enough.

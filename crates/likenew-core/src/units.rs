@@ -249,7 +249,7 @@ pub mod size_text {
         }
     }
 
-    /// The same for a size that may be absent.
+    /// The same for an optional size.
     pub mod optional {
         use serde::{Deserializer, Serializer};
 
@@ -261,7 +261,7 @@ pub mod size_text {
             }
         }
 
-        /// Reads what is there.
+        /// Reads an optional value.
         pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
             super::deserialize(input).map(Some)
         }
@@ -284,7 +284,7 @@ pub mod duration_text {
         super::parse_duration(&String::deserialize(input)?).map_err(D::Error::custom)
     }
 
-    /// The same for a duration that may be absent.
+    /// The same for an optional duration.
     pub mod optional {
         use serde::{Deserializer, Serializer};
 
@@ -296,7 +296,7 @@ pub mod duration_text {
             }
         }
 
-        /// Reads what is there.
+        /// Reads an optional value.
         pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<super::Nanos>, D::Error> {
             super::deserialize(input).map(Some)
         }
@@ -310,7 +310,7 @@ enum NumberOrText {
     Text(String),
 }
 
-/// Serialises a type through its `Display` and `FromStr`, so that plans read the way flags are typed.
+/// Serializes a type through its `Display` and `FromStr`, so that plans read the way flags are typed.
 #[macro_export]
 macro_rules! serde_as_text {
     ($type:ty) => {

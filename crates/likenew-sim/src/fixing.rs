@@ -1,4 +1,5 @@
-//! Cures of a simulated drive: the host's commands, which the drive obeys by its own mechanism and in its own time.
+//! Fixes of a simulated drive: the host's commands, which the drive obeys by its own mechanism and in its own
+//! time.
 
 use likenew_core::drive::Drive as _;
 use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, SkippedRange};
@@ -9,7 +10,7 @@ use likenew_core::probe::ProbeResult;
 use crate::probing::{CHUNK, Host};
 use crate::sim_drive::SimDrive;
 
-/// Does it, as far as it can be done to such a drive.
+/// Applies it, as far as that works on such a drive.
 pub(crate) fn fix(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabError> {
     let geometry = drive.geometry();
     let free = drive.free();

@@ -1,5 +1,5 @@
-//! Looks at a simulated drive: what its layers announce, and what its own reads and clock tell of TRIM. None of them asks the model
-//! what it does; what is trimmed is told by how it reads.
+//! Probes of a simulated drive: what its layers report, and what its own reads and clock show of TRIM. None
+//! of them asks the model for the answer; whether a range is trimmed shows in how it reads.
 
 use likenew_core::drive::{Drive as _, Lane, LaneRequirements};
 use likenew_core::feasibility::Feasibility;
@@ -13,14 +13,14 @@ use crate::fixing;
 use crate::machine_facts::machine_facts;
 use crate::sim_drive::SimDrive;
 
-/// I/Os of a look are as long as this at most, which is what a lane has buffers for.
+/// I/Os of a probe are at most this long, which is what a lane has buffers for.
 pub(crate) const CHUNK: u64 = 1 << 20;
 
 /// Of a drive with `?facts=off`.
 const NO_FACTS: &str =
     "the system reports nothing about this drive, as in a container; run it on the machine itself";
 
-/// Answers a look.
+/// Answers a probe.
 pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, LabError> {
     Ok(match probe {
         Probe::Facts => match machine_facts(drive) {
@@ -44,7 +44,7 @@ pub(crate) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
         Probe::Release { offset, bytes, wait } => {
             let mut host = Host::new(drive)?;
             let sent = host.trim(*offset, *bytes)?;
-            // Some drives obey only once they are left alone.
+            // Some drives act on TRIM only when idle.
             host.rest(*wait)?;
             ProbeResult::Released(sent)
         }
@@ -105,7 +105,7 @@ impl<'a> Host<'a> {
         self.lane.now()
     }
 
-    /// What the next write brings, or the last read has brought.
+    /// The bytes of the next write, or of the last read.
     #[cfg(test)]
     pub(crate) fn buffer(&mut self) -> &mut [u8] {
         self.lane.buffer(Slot(0))

@@ -17,6 +17,7 @@ pub struct Correlation {
 /// Of fewer pairs than this the interval says next to nothing.
 pub const PAIRS_MIN: usize = 10;
 
+/// Confidence of the interval. Chosen: customary.
 const CONFIDENCE: f64 = 0.95;
 
 /// The rank correlation of pairs (Spearman, "The proof and measurement of association between two things", American

@@ -100,7 +100,8 @@ fn label(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<String> {
     }
 }
 
-/// The kernel takes a disk for one that turns unless it says otherwise. Behind USB and of hypervisors most say nothing (SCSI's page B1h).
+/// The kernel takes a disk for one that turns unless it says otherwise. Behind USB and of hypervisors most
+/// say nothing (SCSI's page B1h).
 fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
     let flag = roots.attribute(device, "queue/rotational").map(|text| text == "1");
     let may_be_silent = matches!(kind, LayerKind::UsbDisk | LayerKind::VirtualDisk);
@@ -146,7 +147,8 @@ fn options(queries: &dyn MachineQuery, device: &BlockDevice, kind: LayerKind) ->
     table.and_then("it is not a dm-crypt table", |table| crypt_options(&String::from_utf8_lossy(&table)))
 }
 
-/// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]` (Documentation/admin-guide/device-mapper/dm-crypt.rst).
+/// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]`
+/// (Documentation/admin-guide/device-mapper/dm-crypt.rst).
 fn crypt_options(table: &str) -> Option<Vec<String>> {
     let words: Vec<&str> = table.lines().next()?.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "crypt")?;

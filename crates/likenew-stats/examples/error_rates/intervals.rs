@@ -30,7 +30,7 @@ fn around_one(count: usize, variation: f64, dependence: f64, random: &mut Xoshir
     (0..count).map(|_| noise.around_one(variation, dependence, random)).collect()
 }
 
-/// Dependences of neighbouring windows.
+/// Correlations of neighboring windows.
 const DEPENDENCES: [f64; 4] = [0.0, 0.3, 0.5, 0.8];
 
 pub(crate) fn windows_head() -> String {
@@ -119,8 +119,8 @@ pub(crate) fn stopping_head() -> String {
     format!("| goal | {variations} |\n|---|{}\n", "---|".repeat(VARIATIONS.len()))
 }
 
-/// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how many passes it
-/// took.
+/// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how
+/// many passes it took.
 pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
     let mut out = String::new();
     for (share, passes_min) in goals.iter().copied() {

@@ -124,14 +124,14 @@ pub(crate) fn false_knees_row(name: &str, counts: &[u64]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SteppedSeries {
     pub(crate) knees: usize,
-    /// Ratio of neighbouring levels.
+    /// Ratio of neighboring levels.
     pub(crate) ratio: f64,
     pub(crate) variation: f64,
 }
 
 impl SteppedSeries {
-    /// So many values, and where the knees are: one knee anywhere from 15 % to 85 % of the series, a second one anywhere
-    /// from 30 % of it after the first. The level falls, and falls again or rises again.
+    /// So many values, and where the knees are: one knee anywhere from 15 % to 85 % of the series, a second
+    /// one anywhere from 30 % of it after the first. The level falls, and falls again or rises again.
     fn series(self, count: usize, seed: u64) -> (Vec<f64>, Vec<usize>) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let at = |share: f64| (share * count as f64).round() as usize;
@@ -166,7 +166,7 @@ pub(crate) struct KneeCounts {
     pub(crate) misplaced: u64,
     pub(crate) too_few: u64,
     pub(crate) too_many: u64,
-    /// Knees of the first two kinds, and those whose place lies within the interval that is given.
+    /// Knees of the first two kinds, and those whose place is within the reported interval.
     pub(crate) knees: u64,
     pub(crate) placed: u64,
 }

@@ -253,7 +253,7 @@ fn what_can_not_be_a_trace_is_reported_what_it_is() {
         (b"a\0b", "is no text"),
         (
             b"<html>\xff",
-            "has an unknown trace format: it begins with \"<html>\\xff\". Formats: likenew, iolog",
+            "has an unknown trace format (it begins with \"<html>\\xff\"); name it with --format: likenew, iolog",
         ),
         (b"# likenew trace 2\n", "of another version of likenew"),
         (b"\n\n", "has an unknown trace format"),
