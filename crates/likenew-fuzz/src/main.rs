@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Says what went wrong, and keeps the input in the folder for temporary files.
+/// Prints a failure, and keeps its input in the folder for temporary files.
 fn report(name: &str, number: usize, failure: &Failure) {
     let folder = std::env::temp_dir().join("likenew-fuzz");
     println!("  {}", failure.what);
