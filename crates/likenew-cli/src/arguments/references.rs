@@ -1,4 +1,4 @@
-//! What a drive is compared with, as it is typed.
+//! References of a drive on the command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
