@@ -52,7 +52,7 @@ fn reference_option(metric: MetricName, origin: OriginName, per_s: f64) -> Refer
     ReferenceOption { metric, origin, per_s, repeatability: 0.0 }
 }
 
-/// Adds a simulated drive's rated speeds, if none were typed; returns whether any was used.
+/// Adds rated speeds of metrics without a typed one; returns whether there were any.
 fn add_rated(
     references: &mut Vec<ReferenceOption>,
     rated_metrics: impl IntoIterator<Item = (MetricName, u64)>,
