@@ -1,4 +1,5 @@
-//! `cargo run -p likenew-fuzz -- [INPUTS] [NAME]`: feeds damaged inputs to every target, or to those whose name contains a word.
+//! `cargo run -p likenew-fuzz -- [INPUTS] [NAME]`: feeds damaged inputs to every target, or to those whose
+//! name contains a word.
 
 use std::process::ExitCode;
 

@@ -54,8 +54,9 @@ const PER_S: &str = "_per_s";
 pub(crate) const MISSING: &str = "–";
 
 impl Column {
-    /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text column
-    /// `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no unit, or none but `per_s`.
+    /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text
+    /// column `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no
+    /// unit, or none but `per_s`.
     pub(crate) fn all<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<Self> {
         let keys = keys(rows.clone());
         let number = |key: &str| is_number(rows.clone(), key);

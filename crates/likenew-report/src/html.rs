@@ -1,7 +1,7 @@
 //! Documents as one HTML file that needs neither network nor server.
 //!
-//! The file is the page that Vite builds from `web/`, with the documents inside, and with answers and tables as plain HTML in
-//! `<noscript>` for readers without scripts.
+//! The file is the page that Vite builds from `web/`, with the documents inside, and with answers and tables
+//! as plain HTML in `<noscript>` for readers without scripts.
 
 mod plain;
 

@@ -108,7 +108,8 @@ fn groups(segment: &Segment) -> (usize, Vec<f64>) {
     (each, cells.chunks(each).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect())
 }
 
-/// The first change to a slower level. While memory fills, the medium works, too: in the time of n writes it has done n·before/after.
+/// The first change to a slower level. While memory fills, the medium works, too: in the time of n writes it
+/// has done n·before/after.
 fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
     let (each, latencies) = groups(segment);
     let knee = knees(&latencies).into_iter().find(|knee| knee.after >= SLOWER * knee.before)?;

@@ -59,8 +59,9 @@ serde_as_text!(Recipe);
 /// Prefix of every workload of the aging.
 pub(super) const AGING: &str = "aging";
 
-/// Lengths of the writes of small files. Half of all files are no larger than 4 KiB (Agrawal, Bolosky, Douceur and Lorch,
-/// "A five-year study of file-system metadata", FAST 2007); the rest is assumed, up to [`FILE_BYTES`].
+/// Lengths of the writes of small files. Half of all files are no larger than 4 KiB (Agrawal, Bolosky,
+/// Douceur and Lorch, "A five-year study of file-system metadata", FAST 2007); the rest is assumed, up to
+/// [`FILE_BYTES`].
 const FILE_SIZES: &str = "4KiB:50,8KiB:20,16KiB:15,32KiB:10,64KiB:5";
 /// Largest small file, and the length of a folder's files.
 pub const FILE_BYTES: u32 = 64 << 10;

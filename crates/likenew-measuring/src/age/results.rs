@@ -13,7 +13,8 @@ use crate::apps::score::{PassTotals, geometric_mean};
 /// The name of the score in tables.
 pub(super) const SCORE: &str = "application score";
 
-/// The segments of a run, by what they measured. A pass that was stopped before its own bound is left out, and so is one that failed.
+/// The segments of a run, by what they measured. A pass that was stopped before its own bound is left out,
+/// and so is one that failed.
 pub(super) struct AgeResults<'a> {
     segments: Vec<&'a Segment>,
     passes: u32,

@@ -1,10 +1,10 @@
 //! The phases of a consistency test.
 //!
 //! They are those of PCMark 8, as KitGuru describes them (www.kitguru.net/components/ssd-drives/simon-crisp/
-//! intel-optane-ssd-900p-480gb-ssd-review/13) and as UL still does in PCMark 10 (PCMark 10 technical guide, Drive
-//! Performance Consistency Test, support.benchmarks.ul.com/support/solutions/articles/44002171488): two sequential fills; eight
-//! times random writes for 10, 15 … 45 minutes and a test; five times random writes for 45 minutes and a test; five times
-//! a rest of 5 minutes and a test; a fill with zeros.
+//! intel-optane-ssd-900p-480gb-ssd-review/13) and as UL still does in PCMark 10 (PCMark 10 technical guide,
+//! Drive Performance Consistency Test, support.benchmarks.ul.com/support/solutions/articles/44002171488): two
+//! sequential fills; eight times random writes for 10, 15 … 45 minutes and a test; five times random writes
+//! for 45 minutes and a test; five times a rest of 5 minutes and a test; a fill with zeros.
 
 use likenew_core::size::Size;
 use likenew_core::target::Geometry;

@@ -23,8 +23,8 @@ const NULL_TIME: Nanos = Nanos::from_millis(100);
 /// really the first.
 const RANDOM_PART: u64 = 16;
 
-/// All workloads of a plan. Where it may write, it writes the span once; then each pass goes through both patterns, and each
-/// pattern through all levels.
+/// All workloads of a plan. Where it may write, it writes the span once; then each pass goes through both
+/// patterns, and each pattern through all levels.
 pub(super) struct WorkloadPlan<'a> {
     options: &'a CacheOptions,
     cells: Vec<Cell>,

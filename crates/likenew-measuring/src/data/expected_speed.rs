@@ -36,11 +36,11 @@ pub(super) struct ExpectedRow {
 }
 
 impl ExpectedSpeed {
-    /// The harmonic mean over all bytes: the time that a byte takes, interpolated between the steps, as a drive's time
-    /// grows in proportion to what it has to store.
+    /// The harmonic mean over all bytes: the time that a byte takes, interpolated between the steps, as a
+    /// drive's time grows in proportion to what it has to store.
     ///
-    /// Its interval joins two independent sources, whose half widths add as squares: the passes, each of which gives one
-    /// value as it visits every step, and the sample of the files.
+    /// Its interval joins two independent sources, whose half widths add as squares: the passes, each of
+    /// which gives one value as it visits every step, and the sample of the files.
     pub(super) fn from_curve(curve: &Curve, files: &FileScan) -> Option<Self> {
         let (weights, times) = (files.weights(), curve.times());
         if weights.is_empty() || times.is_empty() {

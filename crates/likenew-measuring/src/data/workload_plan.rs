@@ -21,10 +21,11 @@ const PREPARE_DEPTH: u32 = 8;
 
 /// All workloads of a plan, by their index.
 ///
-/// First each step's part of the span is written once with its class of data. Then come the passes. In each of them every test
-/// and operation visits all steps, in an order that is drawn for the pass: complete blocks in random order (Fisher, "The
-/// Design of Experiments", 1935), so that changes over time are not taken for compressibility. Every second pass reverses
-/// the order of the one before it: between the two a steady drift cancels.
+/// First each step's part of the span is written once with its class of data. Then come the passes. In each
+/// of them every test and operation visits all steps, in an order that is drawn for the pass: complete blocks
+/// in random order (Fisher, "The Design of Experiments", 1935), so that changes over time are not taken for
+/// compressibility. Every second pass reverses the order of the one before it: between the two a steady drift
+/// cancels.
 pub(super) struct WorkloadPlan<'a> {
     options: &'a DataOptions,
 }

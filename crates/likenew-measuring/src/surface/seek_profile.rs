@@ -49,7 +49,8 @@ impl SeekProfile {
         let mut fits: Vec<(f64, Band<3>)> = KNEES.iter().filter_map(fit).collect();
         fits.sort_by(|(_, one), (_, other)| one.width.total_cmp(&other.width));
         let narrowest = fits.first()?.1.width;
-        // Twice the logarithm of the likelihoods' ratio, as of normal noise, against χ² at 95% and one degree of freedom.
+        // Twice the logarithm of the likelihoods' ratio, as of normal noise, against χ² at 95% and one degree
+        // of freedom.
         fits.retain(|(_, band)| 2.0 * band.values_kept as f64 * (band.width / narrowest).ln() <= 3.84);
         // A band without width has no likelihood ratio.
         (!fits.is_empty()).then_some(Self { fits, command_ns, probes: probes.len() })

@@ -1,5 +1,5 @@
-//! Cells that differ in one thing only, one over the other: random over sequential, writes over reads, compressible over
-//! incompressible data.
+//! Cells that differ in one thing only, one over the other: random over sequential, writes over reads,
+//! compressible over incompressible data.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::io::{DataClass, Op};
