@@ -4,9 +4,10 @@ use likenew_sim::truth::TrueValue;
 
 use super::answer::{PropertyResult, StatedValue};
 
-/// A number is right within this share of the truth.
+/// A number is right within this share of the truth. Chosen: what a reader takes for the same size.
 const RIGHT: f64 = 0.10;
-/// Beyond this share of the truth a confident number is a false claim.
+/// Beyond this share of the truth a confident number is a false claim. Chosen: it changes what a reader
+/// concludes.
 const FALSE: f64 = 0.25;
 /// Confidence, in 0..1, from which an answer counts as a claim. Chosen: the 90% of the intervals.
 pub(super) const CLAIM_CONFIDENCE: f64 = 0.9;
