@@ -96,7 +96,7 @@ struct SharedProgress {
 
 type ElapsedFn = dyn Fn() -> Nanos + Send + Sync;
 
-/// Planning the rest again takes at most this share of the time of a run …
+/// Planning the rest again takes at most this share of the time of a run (chosen: not noticed) …
 const PLANNING_SHARE_MAX: f64 = 0.02;
 /// … and is not done for runs with more steps than this.
 const REPLANNED_STEPS_MAX: usize = 2_000;

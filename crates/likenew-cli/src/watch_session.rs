@@ -122,7 +122,7 @@ impl WatchSession {
         }
     }
 
-    /// Concludes what was kept.
+    /// Concludes the log.
     pub(crate) fn end(self) -> Result<(), Failure> {
         self.log.map_or(Ok(()), WatchLog::end)
     }

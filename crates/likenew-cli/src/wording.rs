@@ -49,7 +49,7 @@ pub(crate) fn unremoved_files(path: &Path, reason: impl Display) -> String {
     )
 }
 
-// ---- what was typed ----
+// ---- the command line ----
 
 /// For an unknown name from a short list; suggests the nearest one, if it is similar.
 pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {

@@ -148,7 +148,7 @@ fn print_start(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], re
     anstream::eprintln!("{}", wording::buffers(recording.buffer_bytes()));
 }
 
-/// How a recording came to its end.
+/// Why a recording ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StopReason {
     /// At its limit, or by Ctrl-C if there was no limit.

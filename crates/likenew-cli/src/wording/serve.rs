@@ -83,7 +83,7 @@ pub(crate) fn with_counters(line: &str, counters: &FlashCounters, trimmed: u64) 
 }
 
 /// Mean lateness of replies, in nanoseconds, from which it is mentioned: the simulation is slower than the
-/// drive.
+/// drive. Chosen: a millisecond is more than scheduling adds.
 const LATE_NS: f64 = 1e6;
 
 /// The result of a serve.

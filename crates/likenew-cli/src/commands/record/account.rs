@@ -88,7 +88,8 @@ pub(crate) struct Accounts {
     pub(crate) last: Nanos,
 }
 
-/// First width of the windows over time, which doubles as the recording gets longer.
+/// First width of the windows over time, which doubles as the recording gets longer. Chosen: fine enough for
+/// short recordings.
 const CELL: Nanos = Nanos::from_millis(100);
 
 impl Accounts {

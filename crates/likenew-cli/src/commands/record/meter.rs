@@ -8,14 +8,14 @@ use likenew_real::tracefs::Recording;
 use super::trace_file::TraceFile;
 use super::wording;
 
-/// Drawn on standard error, and only where that is a terminal.
+/// Drawn on standard error, if that is a terminal.
 pub(crate) struct Meter {
     line: ProgressBar,
     last_draw: Nanos,
     moved: u64,
 }
 
-/// Time between updates: asking the kernel for its losses costs a little.
+/// Time between updates: asking the kernel for its losses costs a little. Chosen: a second is often enough.
 const REFRESH: Nanos = Nanos::from_secs(1);
 
 impl Meter {
