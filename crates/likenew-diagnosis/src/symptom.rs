@@ -44,7 +44,7 @@ const NOTICEABLE: f64 = 1.3;
 /// Ratio for symptoms that scatter on healthy drives, such as old data and regions. Chosen: a fault makes a
 /// larger difference.
 const STRIKING: f64 = 1.5;
-/// Share of the time that other I/O may take.
+/// Share of the time that other I/O may take. Chosen: less is not noticed.
 const BACKGROUND_SHARE_MAX: f64 = 0.05;
 /// Share of the time in stalls from which they are a symptom. Chosen: one second in twenty.
 const STALLED_SHARE_MIN: f64 = 0.05;

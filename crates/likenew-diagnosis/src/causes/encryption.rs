@@ -10,7 +10,7 @@ use super::commands::refresh_command;
 /// Bytes of a small I/O: those of the metrics for random I/O.
 const SMALL_BYTES: f64 = 4096.0;
 /// Share of one processor from which it is full; without encryption the kernel needs far less for sequential
-/// reads.
+/// reads. Chosen: a single busy thread reaches it.
 const ONE_PROCESSOR: f64 = 0.8;
 /// Ratio of two rates below which one cipher limits both. Chosen: a cipher is steadier than that.
 const ALIKE: f64 = 1.3;

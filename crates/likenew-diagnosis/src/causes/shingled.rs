@@ -7,7 +7,7 @@ use crate::{Case, Cause, CauseDescriptor, Hint, Kind, LogOdds, Measured, Metric,
 use super::hard_disk_evidence;
 
 /// Latency of a write over that of a read, as a ratio: no arm reaches a place this fast, even in the best
-/// order.
+/// order. Chosen: well below an ordered queue.
 const AT_ONCE: f64 = 0.08;
 
 /// The disk is shingled.
