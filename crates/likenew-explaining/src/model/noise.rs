@@ -16,7 +16,7 @@ use super::workload_plan::WorkloadPlan;
 /// quiet drive repeats within a few percent.
 const DIFFER: f64 = 0.1;
 /// A quarter of the points differing by more than this share means that the others were only visited at
-/// better moments.
+/// better moments. Chosen: far above the spread of a quiet drive.
 const QUARTER_DIFFERS: f64 = 0.3;
 /// Fewer points than this show little.
 const POINTS_MIN: usize = 4;

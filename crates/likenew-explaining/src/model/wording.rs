@@ -11,7 +11,7 @@ use likenew_stats::interval::Interval;
 use super::form::Form;
 use super::point::Curve;
 
-/// A number with its interval, where that is known.
+/// A number with its interval, if known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {
     pub(super) value: f64,

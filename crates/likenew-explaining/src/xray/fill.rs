@@ -53,11 +53,13 @@ const LOOKS: u32 = 256;
 /// Rate of reads that check whether the drive is empty, in IOPS. Chosen: slow for any drive, and still no
 /// rest.
 const LOOKS_PER_S: f64 = 100.0;
-/// Latency of reads that skip the flash over that of others, as a ratio, at most.
+/// Latency of reads that skip the flash over that of others, as a ratio, at most. Chosen: reading flash adds
+/// more than that.
 const EMPTY: f64 = 0.93;
 /// Rest after a trim. Chosen: a firmware that erases in the background has started and finished by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
-/// A fast part larger than this share of the span is no write buffer.
+/// A fast part larger than this share of the span is no write buffer. Chosen: an eighth is far more memory
+/// than drives have.
 const BUFFER_MAX: f64 = 0.125;
 /// Part of the fast bytes, as a share, that is written again after a flush. Chosen: half, so that it fits for
 /// certain.
@@ -65,10 +67,11 @@ const FLUSHED_SHARE: f64 = 0.5;
 /// Share of those bytes that must be fast again for a write buffer. Chosen: a cache in flash, which a flush
 /// does not empty, has none.
 const BUFFERED_SHARE: f64 = 0.7;
-/// Part of the cache, as a share, that is written again each time it was folded.
+/// Part of the cache, as a share, that is written again each time it was folded. Chosen: enough to keep it
+/// folding.
 const MORE_SHARE: f64 = 0.3;
 /// Share of the span after which a weak drop counts as the end of the cache if no stronger one has come: TLC
-/// cells used with one bit hold at most a third of the span.
+/// cells used with one bit hold at most a third of the span. Chosen: a margin above that third.
 const WAIT_FOR_STRONGER: f64 = 0.45;
 /// Bytes of a simulated drive whose fill takes about a minute of this computer's time; more takes several.
 pub(super) const SIMULATED_MAX: u64 = 96 << 30;

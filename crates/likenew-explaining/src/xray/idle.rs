@@ -34,7 +34,7 @@ const ASKS_MAX: usize = 40;
 /// Quantile of latencies, in 0..1, that stands for a drive kept awake. Chosen: its slowest usual read.
 const AWAKE: f64 = 0.95;
 /// The quantile after a rest that must stay within it if nothing has started: work on a few dies meets few of
-/// the reads.
+/// the reads. Chosen: below `AWAKE`.
 const RESTED_SHARE: f64 = 0.85;
 /// A die is busy for long compared with a read.
 const ASKING: RestQuery = RestQuery { shortest: 25e6, longest: 45e9, busy: 1.4, work: Work::Dies };

@@ -25,7 +25,8 @@ use likenew_procedure_support::series::axis;
 const AREA: u64 = 192 << 10;
 const LONGEST: u32 = 64 << 10;
 const WRITES: u32 = 48;
-/// Share of the latency that a read before the program costs, at least.
+/// Share of the latency that a read before the program costs, at least. Chosen: what medians of the writes
+/// resolve.
 const COSTS: f64 = 0.003;
 /// Ratio by which synced sequential writes of the unit's length are faster, at least. Chosen: a second write
 /// of the unit costs a merge or a program besides.

@@ -48,7 +48,7 @@ const DEVIATIONS: f64 = 4.0;
 const SPREAD_MAX: f64 = 0.05;
 /// Share of outliers from which it counts as busy. Chosen: above the rare retries of a quiet drive.
 const OUTLIERS_MAX: f64 = 0.01;
-/// The same for reads of one address, where a drive by itself makes no outliers.
+/// The same for reads of one address, where a drive by itself makes no outliers. Chosen: one in ten thousand.
 const RARE_MAX: f64 = 1e-4;
 /// Share of delayed reads from which it counts as busy. Chosen: one read in twenty.
 const WAITED_MAX: f64 = 0.05;

@@ -44,6 +44,7 @@ const SETTLING: Nanos = Nanos::from_secs(120);
 /// Rest after a trim. Chosen: a firmware that erases in the background has started and finished by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
 /// Share of the addresses that the mapping cache covers of which overwriting in place uses at most this much.
+/// Chosen: a margin for the error of that range.
 const MAPPED_SHARE: f64 = 0.6;
 
 /// Overwrites a full drive.

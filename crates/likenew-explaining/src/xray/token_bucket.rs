@@ -32,12 +32,14 @@ const FIRST: Nanos = Nanos::from_secs(10);
 /// needed.
 const LONGER: f64 = 1.5;
 /// Longest time of all bursts together, and most reads: enough to find a bucket that lasts half an hour.
+/// Chosen: the longest wait that a user may ask for.
 const TIME_MAX: Nanos = Nanos::from_secs(45 * 60);
 const READS_MAX: u64 = 6_500_000;
 /// Rests before the first burst, for the bucket to regain what was used before, and before the second one,
 /// for a bucket that was empty to gain something. Chosen: a minute is enough to show a faster beginning.
 const RESTS: [Nanos; 2] = [Nanos::from_secs(60), Nanos::from_secs(60)];
-/// Rate over the highest one, as a ratio, below which it is another rate.
+/// Rate over the highest one, as a ratio, below which it is another rate. Chosen: above the steadiness of
+/// rate limits.
 const LOWER: f64 = 0.9;
 /// Difference of the rates of both halves of a burst, as a share, up to which it is level. Chosen: rate
 /// limits are steadier than that.

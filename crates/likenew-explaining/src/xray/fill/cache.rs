@@ -15,7 +15,7 @@ use super::super::wording;
 use super::super::writing::WriteProgress;
 use super::{BURST, PAUSE, in_blocks, write};
 
-/// A drop is to less than this share of the speed before it.
+/// A drop is to less than this share of the speed before it. Chosen: above the spread of single pieces.
 const DROP: f64 = 0.8;
 /// Speed after a drop over that before it, as a ratio, below which the drop is strong. Chosen: erasing alone
 /// costs less.
@@ -33,7 +33,8 @@ const ERASING: f64 = 0.02;
 const PIECES: usize = 256;
 /// Most rests tried.
 const RESTS_MAX: usize = 5;
-/// Part of the cache, as a share, that is written after a rest.
+/// Part of the cache, as a share, that is written after a rest. Chosen: less than the cache, so that it fits
+/// if all is free.
 const BURST_SHARE: f64 = 0.75;
 /// Error of the rest, as a share, from dies that still fold when the burst comes; fitted.
 const FOLDING: f64 = 0.12;

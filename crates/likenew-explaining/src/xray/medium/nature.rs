@@ -34,6 +34,8 @@ const REVOLUTION_SPREAD: f64 = 0.4;
 /// drive that is busy only at times varies more. The lower and the upper half of a network's latencies give
 /// about the same.
 const NETWORK: Range<f64> = 0.08..1.0;
+/// Ratio of the spreads of the upper and the lower half of a network's latencies. Chosen: one-sided noise is
+/// beyond it.
 const SKEW: Range<f64> = 0.3..4.0;
 /// Shortest time between reads under a rate limit, in nanoseconds. Chosen: 4,000 IOPS is more than volumes
 /// with such limits grant at QD1.

@@ -26,10 +26,10 @@ const CHOICES: [(f64, f64, f64); 6] = [
     (7.0, 1.35, 0.1),
     (5.0, 1.16, 0.1),
 ];
-/// Pages of a block: many, some, few.
+/// Pages of a block: many, some, few. Chosen: to span the designs in use.
 const PAGES: [f64; 3] = [f64::INFINITY, 512.0, 128.0];
 /// Empty blocks when collection began, in shares of the span: none, or one of this many shares at equal
-/// ratios.
+/// ratios. Chosen: from less than one block to more than any drive's spare.
 const FREE_SHARE_RANGE: Range<f64> = 0.003..0.45;
 const LEFTS: usize = 44;
 /// Cost of a relocated page over that of a page of the host, as a ratio, and the standard deviation of its
@@ -38,9 +38,11 @@ const PRICE: f64 = 0.9;
 /// Standard deviation of the logarithm of `PRICE`. Chosen: reads hide in the programs of other dies more or
 /// less.
 const PRICE_SPREAD: f64 = 0.13;
+/// Prices that are tried, as multiples of the cost of writing alone. Chosen: three deviations to either side
+/// of `PRICE`.
 const PRICES: Range<f64> = 0.6..1.35;
 const PRICE_STEPS: usize = 9;
-/// Errors of neighboring values are alike, so two of them are worth one.
+/// Errors of neighboring values are alike, so two of them are worth one. Chosen: half.
 const WORTH: f64 = 0.5;
 /// Smallest error of a value, as a share. Chosen: the model itself is no better.
 const EXACT: f64 = 0.03;

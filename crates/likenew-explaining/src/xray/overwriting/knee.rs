@@ -24,7 +24,8 @@ const LEVEL: f64 = 0.25;
 /// after the one before.
 const LEVEL_BEGINS: usize = 24;
 const NEXT_BEGINS: usize = 64;
-/// Windows cheaper than this share of the last level belong to an earlier one.
+/// Windows cheaper than this share of the last level belong to an earlier one. Chosen: below the spread of a
+/// level.
 const SAME_LEVEL: f64 = 0.7;
 /// Ratio of the level after a cache to the one in it, at least. Chosen: a smaller rise may be the cost of
 /// erasing.

@@ -22,18 +22,21 @@ use likenew_procedure_support::series::axis;
 const CHUNKS: usize = 4;
 /// Repetitions of a period after which no more are needed. Chosen: five leave no doubt about their number.
 const ENOUGH: f64 = 5.0;
-/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least.
+/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least. Chosen: a
+/// margin for noise.
 const NATIVE: f64 = 0.9;
 /// Cost of a chunk that went to a cache over that of writing without one, as a ratio, at most. If no cache is
-/// certain, at most this many chunks may have gone to one: 19% of the span.
+/// certain, at most this many chunks may have gone to one: 19% of the span. Chosen: a cache that helps less
+/// does not hide the pauses.
 const LIKE_SLOWEST: f64 = 0.6;
 const MAYBE_CACHED_MAX: usize = 6;
-/// Fewest program units of an erase block: 64 in any NAND, one in eight of which may be parity.
+/// Fewest program units of an erase block: 64 in any NAND, one in eight of which may be parity. Chosen:
+/// slightly fewer than 56, for rounding.
 const BLOCK_UNITS: f64 = 54.0;
-/// Write buffer in bytes if none was found.
+/// Write buffer in bytes if none was found. Chosen: 1 MiB.
 const BUFFER_USUAL: f64 = 1048576.0;
 /// Nanoseconds that all dies together lose to one erase each: the time of one erase, 10 ms at most, and less
-/// if something other than programs limits the dies.
+/// if something other than programs limits the dies. Chosen: both ends with a margin.
 const ERASURE: Range<f64> = 2.5e5..1.2e7;
 /// Period over the bytes written in one chunk, as a ratio, at most. Chosen: a longer period may be the chunk
 /// itself.

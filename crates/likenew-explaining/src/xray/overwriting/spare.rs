@@ -15,7 +15,8 @@ use super::knee::{Knee, level};
 use super::order::Order;
 use likenew_procedure_support::series::axis;
 
-/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least.
+/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least. Chosen: a
+/// margin for noise.
 const NATIVE: f64 = 0.9;
 /// Cost of scattered writes over that of the same addresses overwritten in place, as a ratio, at least, if no
 /// cache is certain. Chosen: cheaper ones went to a cache.
@@ -28,10 +29,12 @@ const SAVED_SHARE: f64 = 0.5;
 const KEPT_BLOCKS: f64 = 3.3;
 /// Error of `KEPT_BLOCKS`, in blocks; fitted.
 const KEPT_ERROR: f64 = 1.3;
-/// The same as a share of the spare if the erase unit is unknown: a die has some dozens of them.
+/// The same as a share of the spare if the erase unit is unknown: a die has some dozens of them. Chosen:
+/// `KEPT_BLOCKS` of thirty.
 const KEPT_SHARE: f64 = 0.11;
 /// Enough was overwritten once the bytes in empty blocks are known to this share and this many windows follow
-/// the rise; or after so many that more would describe the drive as it became, not as it was.
+/// the rise; or after so many that more would describe the drive as it became, not as it was. Chosen: more
+/// writes would narrow it only slowly.
 const NARROW: f64 = 0.14;
 const FOLLOWING: usize = 24;
 const FOLLOWING_MOST: usize = 112;
@@ -42,7 +45,7 @@ const SURE: f64 = 0.15;
 /// The same, above which nothing is claimed. Chosen: the interval would span a factor of two.
 const VAGUE: f64 = 0.4;
 /// Cost of scattered writes over that of sequential ones, as a ratio, at most, without misses of the mapping
-/// cache.
+/// cache. Chosen: random programs use the dies less evenly.
 const LIKE_ORDER: f64 = 1.8;
 /// The same with misses of the mapping cache. Chosen: a miss reads and writes a part of the table.
 const FETCHING: f64 = 3.5;

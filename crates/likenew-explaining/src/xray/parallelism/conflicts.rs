@@ -8,7 +8,7 @@ use likenew_stats::summary::{mean, median};
 /// Queue depth of the reader that stays on one page; a read that meets its die waits for nearly all of them.
 pub(super) const PINNED_DEPTH: u32 = 8;
 /// A read that waits as long as this many reads has met the pinned die. Sharing a channel or a busy firmware
-/// costs less than two.
+/// costs less than two. Chosen: half of the pinned reader's queue.
 const WAITED_READS: f64 = 4.0;
 /// Fewer runs of slow addresses than this make no pattern.
 const RUNS_MIN: usize = 8;

@@ -34,9 +34,11 @@ const BLOCK: u32 = 16 << 10;
 const LONG_BLOCK: u32 = 128 << 10;
 const SHORT_BLOCK: u32 = 4 << 10;
 const DEPTH: u32 = 4;
-/// Short bursts in shares of the long one.
+/// Short bursts in shares of the long one. Chosen: below the half, where the long burst has all of them
+/// programmed.
 const SHARES: [f64; 5] = [0.25, 0.31, 0.37, 0.43, 0.49];
-/// A buffer shows if the flash is slower than this share of the link.
+/// A buffer shows if the flash is slower than this share of the link. Chosen: a smaller difference shows no
+/// knee.
 const SLOWER: f64 = 0.93;
 /// Most bursts.
 const BURSTS_MAX: usize = 32;
@@ -55,9 +57,10 @@ const RUN: f64 = 64.0;
 /// Position of the answer between the bounds of all bursts, in 0..1. Chosen: nearer to the upper one, because
 /// dies that are not in step finish one after the other.
 const NEARER_MOST: f64 = 0.7;
-/// Spread of the answers of short bursts, as a share, at most.
+/// Spread of the answers of short bursts, as a share, at most. Chosen: wider answers come from a changed
+/// drive.
 const SPREAD_MAX: f64 = 0.25;
-/// Error in shares of an I/O, or 2% of the buffer if that is more; nine of ten drives lie within it.
+/// Error in shares of an I/O, or 2% of the buffer if that is more; nine of ten drives lie within it. Fitted.
 const MARGIN: f64 = 0.9;
 
 /// The progress of a burst into an empty buffer.
