@@ -112,7 +112,7 @@ fn insert(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
     }
 }
 
-/// A range of up to `most` within so many bytes.
+/// A range of at most `most` within `length` bytes.
 fn range(length: usize, most: usize, random: &mut Xoshiro256PlusPlus) -> std::ops::Range<usize> {
     let start = random.random_range(0..length);
     let most = most.min(length - start);
