@@ -172,7 +172,7 @@ impl Data {
         self.options.steps > 0
     }
 
-    /// Each operation of each test with what was measured of it.
+    /// The curve of each operation of each test.
     fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
         let workload_plan = WorkloadPlan::new(&self.options);
         let mut curves = Vec::new();
@@ -249,7 +249,7 @@ impl Procedure for Data {
         let files = self.options.files.as_ref();
         let mut conclusions: Vec<(&Curve, Conclusion)> =
             curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
-        // What matters first, then what is open.
+        // Significant ones first, then open ones.
         conclusions.sort_by_key(|(_, of)| (!of.is_significant(), !of.is_open()));
         let expected: Vec<ExpectedSpeed> = files
             .into_iter()
@@ -273,7 +273,7 @@ impl Procedure for Data {
     }
 }
 
-/// What the first answer says, and where the data matters, what that means for the files.
+/// The first answer in a sentence and, if the data matters, what that means for the files.
 fn summary(
     answers: &[Answer],
     conclusions: &[(&Curve, Conclusion)],

@@ -38,7 +38,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 const LENGTH_MAX: u64 = 1 << 20;
 /// … and buffers are at least this long.
 const LENGTH_MIN: u64 = 64 << 10;
-/// The length of a folder's file where no span is given.
+/// Default length of a folder's file.
 const SPAN_USUAL: u64 = 1 << 30;
 
 /// The procedure.

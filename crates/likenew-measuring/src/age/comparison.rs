@@ -26,7 +26,7 @@ pub(super) enum Summary {
     /// Their mean, if the n-th pass of each phase covers the same part of the drive: parts may differ by
     /// design, as on a disk, so each pass is compared with its counterpart.
     MeanOfPairs,
-    /// Of longest latencies: the longest. It has no interval.
+    /// The maximum of the longest latencies. It has no interval.
     Longest,
 }
 

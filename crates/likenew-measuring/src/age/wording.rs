@@ -17,7 +17,7 @@ pub(super) const RANDOM_WRITES_TITLE: &str = "Random write speed over time";
 pub(super) const AGING_TITLE: &str = "Write speed while aging";
 pub(super) const AGING_AXIS: &str = "written while aging";
 
-/// What a table shows where nothing was measured.
+/// The table's sign for a missing measurement.
 const MISSING: &str = "–";
 /// Ratio from which a change is shown as a factor and not as a percentage. Chosen: 5.8× is read faster than
 /// +481%.

@@ -43,6 +43,7 @@ pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
 }
 
 /// With the shortest two lengths a factor of two apart, e^(−TILT_MAX/512) of the longer one is nothing.
+/// Chosen: far beyond that.
 const TILT_MAX: f64 = 1e6;
 const HALVINGS: u32 = 50;
 

@@ -54,7 +54,7 @@ impl RamShare {
     }
 }
 
-/// A speed, and the same I/O one level nearer to the drive where that was measured.
+/// A speed, and that of the same I/O one level nearer to the drive, if it was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speeds {
     pub(super) rate: Rate,

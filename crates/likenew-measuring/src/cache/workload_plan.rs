@@ -19,8 +19,8 @@ use likenew_procedure_support::workloads::prepare;
 /// Time of I/O that goes nowhere. Chosen: it is steady, so this is long enough.
 const NULL_TIME: Nanos = Nanos::from_millis(100);
 
-/// Random I/O moves this part of the span, so that only one in 32 goes where one has gone before and a first read is
-/// really the first.
+/// Random I/O moves one part in this many of the span, so that only one in 32 repeats an address and a first
+/// read is really the first.
 const RANDOM_PART: u64 = 16;
 
 /// All workloads of a plan. Where it may write, it writes the span once; then each pass goes through both

@@ -71,7 +71,7 @@ pub(super) enum Conclusion {
     Slower(Ratio),
     /// Compressibility does not matter; the ratio furthest from 1.
     Indifferent(Ratio),
-    /// Not decided; the ratio where there is one.
+    /// Not decided; with the ratio, if there is one.
     Open(Option<Ratio>),
 }
 

@@ -289,7 +289,7 @@ pub(super) fn summary_of_indifference(within: Share) -> String {
     format!("Compressibility does not change the speed: any data is equally fast, within {within}.")
 }
 
-/// What the summary adds about files, where it matters what they are.
+/// The summary about files, if their content matters.
 pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) -> String {
     let name = subject.name();
     format!("Your files compress to {share} of their size: their {name}s run at about {rate}.")
@@ -308,7 +308,7 @@ pub(super) struct TableRow {
     pub(super) expected: Option<Rate>,
 }
 
-/// The column of files is left out where none were read.
+/// The column of files is left out if none were read.
 pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> OverviewTable {
     let mut headings = vec!["test", "zeros", "random data"];
     headings.extend(has_files.then_some("your files"));

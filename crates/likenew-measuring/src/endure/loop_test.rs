@@ -44,7 +44,7 @@ pub struct LoopOptions {
     /// The same in multiples of the area.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fills: Option<f64>,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
     /// Whether a file is deleted after its tests, so that the drive receives TRIM.
     pub trim: bool,
@@ -78,6 +78,7 @@ const MAKE_BLOCK: u32 = 1 << 20;
 const MAKE_DEPTH: u32 = 8;
 /// Blocks from this size on count as large.
 const LARGE: u32 = 64 << 10;
+/// Most fills of a plan. Chosen: more is a mistake.
 const FILLS_MAX: f64 = 10_000.0;
 
 impl LoopOptions {

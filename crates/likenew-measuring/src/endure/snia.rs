@@ -125,7 +125,7 @@ impl Snia {
         Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
     }
 
-    /// What the evidence says.
+    /// Judges the evidence.
     pub(super) fn judge(&self, evidence: &Evidence) -> Findings {
         super::snia_findings::findings(self, evidence)
     }

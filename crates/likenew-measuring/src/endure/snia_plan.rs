@@ -30,7 +30,7 @@ pub struct SniaOptions {
     pub depth: u32,
     /// Threads (TC). The latency test has one.
     pub threads: u32,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
 }
 

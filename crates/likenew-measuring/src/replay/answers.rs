@@ -133,7 +133,7 @@ impl ReplayInput<'_> {
         mean(&saved).is_some_and(|saved| saved > -100.0 * MARGIN)
     }
 
-    /// The options of the same replay with so many passes.
+    /// The options of the same replay with this many passes.
     fn rerun_options(&self, passes: u32) -> String {
         let ReplayOptions { trace, format, volume, mode, speed, idle_max, reads_only, .. } = self.options;
         let quote = likenew_core::shell::shell_quote;

@@ -1,4 +1,4 @@
-//! What the drive's cache and its link deliver: the same few bytes again and again.
+//! The speed of the drive's cache and its link: moves the same few bytes again and again.
 
 use likenew_core::answer::Answer;
 use likenew_core::quantity::{Rate, Size};

@@ -60,7 +60,8 @@ const LOSS_LEAST: f64 = 0.2;
 const DEVIATIONS: f64 = 5.0;
 /// Of normal noise, the standard deviation over the median absolute deviation.
 const NORMAL: f64 = 1.4826;
-/// A fit explains the curve if half of the points lie within this share of it.
+/// A fit explains the curve if half of the points lie within this share of it. Chosen: twice the noise of a
+/// quiet drive.
 const COURSE_FITS: f64 = 0.05;
 /// Neighbors on each side that give the expected speed if no fit explains the curve.
 const NEIGHBORS: usize = 5;

@@ -17,7 +17,7 @@ use likenew_procedure_support::CONFIDENCE;
 
 /// Start and end are each one part in this many of the points.
 const END_SHARE: usize = 10;
-/// An end has at least so many points.
+/// Fewest points of an end.
 const END_MIN: usize = 3;
 /// Difference of both ends, as a share, up to which they are alike; our choice.
 const ALIKE: f64 = 0.05;
@@ -73,7 +73,7 @@ impl Ends {
         Some(Self { first: mean(first)?, last: mean(last)?, ratio, plateaus, starts, span: curve.span })
     }
 
-    /// The levels, where there are several.
+    /// The levels, if there are several.
     pub(super) fn zones(&self) -> Vec<ZoneRow> {
         if self.plateaus.len() < 2 {
             return Vec::new();

@@ -15,7 +15,8 @@ use super::access::{AccessMetric, AccessSample};
 use super::tracks::Tracks;
 use super::wording;
 
-/// Distances, as shares of the full stroke, at which the curve may become linear.
+/// Distances, as shares of the full stroke, at which the curve may become linear. Chosen: about equal ratios
+/// up to the full stroke.
 const KNEES: [f64; 8] = [0.1, 0.15, 0.2, 0.25, 0.33, 0.4, 0.5, 0.6];
 /// Rotational speeds of disks on the market, in rpm, from makers' data sheets.
 const USUAL: [f64; 7] = [3600.0, 4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];

@@ -93,7 +93,7 @@ pub(super) struct RegionText {
 }
 
 impl RegionText {
-    /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; where one I/O alone was slow, its latency.
+    /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; if a single I/O was slow, its latency.
     fn short(&self) -> String {
         let place = format!("{} at {}", self.bytes, self.from);
         match (self.rate, self.expected) {

@@ -8,7 +8,7 @@ use super::wording::{self, DipText};
 use super::{DIFFERENCE, LISTED_MAX};
 use likenew_procedure_support::CONFIDENCE;
 
-/// Share of the peak that counts as enough.
+/// Share of the peak that counts as enough. Chosen: the last tenth rarely matters.
 const ENOUGH: f64 = 0.9;
 
 /// The smallest block that reaches 90% of the peak rate: one answer for each operation and pattern.

@@ -393,7 +393,7 @@ impl Comparison {
         }
     }
 
-    /// What is faster or slower, and than what.
+    /// The two sides of a comparison.
     fn subjects(self, form: Form) -> (String, String) {
         let size = block(form);
         match self {
@@ -409,7 +409,7 @@ impl Comparison {
     }
 }
 
-/// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval where it matters.
+/// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval if it matters.
 fn relation(ratio: f64, interval: Option<Interval>) -> String {
     let (low, high) = interval.map_or((ratio, ratio), |interval| (interval.low.max(0.0), interval.high));
     if ratio < 1.0 {
