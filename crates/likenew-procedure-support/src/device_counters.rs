@@ -16,7 +16,7 @@ const BYTES_MIN: u64 = 16 << 20;
 /// Share of the bytes of a test that the device may count less; `docs/explanation/method.md` gives the reason
 /// …
 const MISSING_MIN: f64 = 0.05;
-/// … or more.
+/// … or more. Same source.
 const EXTRA_MIN: f64 = 0.10;
 /// Most tests that are named one by one.
 const NAMED_MAX: usize = 3;
