@@ -1,4 +1,4 @@
-//! What the system and the drive say about the drive, without any I/O.
+//! What the system and the drive report about the drive, without any I/O.
 
 mod remarks;
 mod wording;

@@ -130,7 +130,7 @@ fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
     found.filter(|found| fixable.contains(&found.descriptor.name)).collect()
 }
 
-/// TRIM costs nothing, so it is also sent where it only may help.
+/// TRIM costs nothing, so it is also sent if it only may help.
 fn is_worth_trying(name: StepName, diagnosis: &Diagnosis) -> bool {
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);

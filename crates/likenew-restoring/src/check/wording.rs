@@ -305,7 +305,7 @@ pub(super) fn by_design(found: &FoundCause) -> Answer {
     Answer::info(cause_id(found), "By design", found.statement.clone())
 }
 
-// What is open
+// Open symptoms
 
 pub(super) const CAUSE_UNDECIDED: &str = "cause_undecided";
 pub(super) const WORTH_A_LOOK: &str = "worth_a_look";
@@ -353,7 +353,7 @@ fn list_rivals(rivals: &[(&'static str, f64)]) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-// What it is compared with
+// References
 
 /// The source of references of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

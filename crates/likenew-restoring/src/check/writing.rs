@@ -38,7 +38,7 @@ const WRITE_TIME: Nanos = Nanos::from_secs(7);
 /// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
 const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
 /// Distance of the reads that search for written data elsewhere, as a share of its length; and the most
-/// reads, beyond which it is not searched for.
+/// reads, beyond which it is not searched for. Chosen: just below 1, so that no gap is left.
 const ELSEWHERE_SHARE: f64 = 0.9;
 const ELSEWHERE_MAX: u64 = 1 << 14;
 /// Time limit of those reads. Chosen: what a quick check can afford.

@@ -1,4 +1,4 @@
-//! What stands out among facts by itself. No cause is concluded from it.
+//! Unusual facts. No cause is concluded from them.
 
 use likenew_core::facts::{Counts, Drive, DriveKind, Facts, FileSystem, Layer, LayerKind};
 use likenew_core::units::Nanos;

@@ -22,7 +22,7 @@ pub(super) enum Outcome {
 /// Share of the freed bytes from which all of them count as trimmed. Chosen: the edges of TRIM units may keep
 /// their data.
 const NEARLY_ALL: f64 = 0.9;
-/// A smaller share than this is only the edges.
+/// A smaller share than this is only the edges. Chosen: the complement of `NEARLY_ALL`.
 const A_PART: f64 = 0.1;
 
 impl Outcome {

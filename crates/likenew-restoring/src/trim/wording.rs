@@ -178,7 +178,7 @@ pub(super) fn damaged_neighbors(bytes: u64) -> (String, Answer) {
     (summary, answer)
 }
 
-// What it is worth
+// Effect of TRIM
 
 /// The result of random writes with and without TRIM.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -22,7 +22,7 @@ const TRIAL_WINDOWS: u64 = 16;
 /// of fresh data.
 const GAIN_LEAST: f64 = 1.15;
 /// A refresh skips zeros, so a trial says nothing of a part with less than this share of other data; then
-/// another part is tried, up to this many times.
+/// another part is tried, up to this many times. Chosen: a quarter still shows in the quantiles.
 const DATA_SHARE_MIN: f64 = 0.25;
 const TRIALS: usize = 8;
 
