@@ -1,6 +1,7 @@
-//! Every sentence that the command line says itself: announcements, questions, refusals and errors.
+//! Every sentence of the command line itself: announcements, questions, refusals and errors.
 //!
-//! An error says what happened, to what, and what to do, in one to three lines. Procedures and rooms word their own.
+//! An error says what happened, to what, and what to do, in one to three lines. Procedures and other crates
+//! have their own sentences.
 
 pub(crate) mod help;
 pub(crate) mod refresh;
@@ -49,9 +50,9 @@ pub(crate) fn unremoved_files(path: &Path, reason: impl Display) -> String {
     )
 }
 
-// ---- what was typed ----
+// ---- the command line ----
 
-/// For an unknown name of a short list; the nearest one is offered where one is near.
+/// For an unknown name from a short list; suggests the nearest one, if it is similar.
 pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(typed, known.iter().copied()) {
@@ -137,7 +138,7 @@ pub(crate) fn plan_too_long(bytes: u64, written: u64, time: Nanos, ends: bool) -
 }
 
 fn days(time: Nanos) -> String {
-    /// Shorter times read better in hours.
+    /// Days from which a time is shown in days. Chosen: shorter times read better in hours.
     const DAYS_LEAST: f64 = 3.0;
     let days = time.as_secs_f64() / 86_400.0;
     if days < DAYS_LEAST { time.to_string() } else { format!("{days:.0} days") }
@@ -291,7 +292,7 @@ pub(crate) fn will_rewrite(bytes: u64, time: Nanos) -> String {
     )
 }
 
-/// A time as rough as an estimate is.
+/// A time, rounded like an estimate.
 pub(crate) fn about(time: Nanos) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -365,7 +366,7 @@ pub(crate) fn run_kept(path: &Path) -> String {
     format!("Run folder: {}", path.display())
 }
 
-/// Where no archive can be written, facts are shown all the same.
+/// Facts are shown even if no archive can be written.
 pub(crate) fn run_not_kept(reason: impl Display) -> String {
     format!("This run is not kept: {reason}")
 }
@@ -443,7 +444,7 @@ pub(crate) fn with_details(command: &str) -> String {
     format!("{command} --details")
 }
 
-/// A word as a shell takes it: quoted where it holds anything special.
+/// A word for a shell, quoted if it has special characters.
 pub(crate) fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -724,7 +725,7 @@ pub(crate) fn ranking_line(
 
 // ---- progress ----
 
-/// The line beside the bar: what was done so far, how fast it goes, and what runs now.
+/// The line beside the bar: bytes done, speed, and the current step.
 pub(crate) fn progress(done: u64, rate: Option<f64>, name: &str) -> String {
     match rate {
         Some(rate) => format!("{}  {}  {name}", Size(done), Rate(rate)),

@@ -1,4 +1,4 @@
-//! What would tell more of a drive, and whether that can be done where it is advised.
+//! How to get missing evidence, and whether that is possible on the target.
 
 use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
@@ -7,30 +7,31 @@ use likenew_core::shell::shell_quote;
 
 use crate::{Possibility, Site};
 
-/// Where measuring what TRIM gains is limited to this much address space: more takes long on a large drive.
+/// Address space to which the measurement of TRIM's effect is limited, in bytes: more takes long on a large
+/// drive.
 const TRIM_SPACE: u64 = 1 << 30;
 
-/// What would show something that nobody knows yet.
+/// A way to get missing evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// Stable name of the action that it becomes.
+    /// Stable id of its action.
     id: &'static str,
-    /// An imperative without a full stop; empty where nothing can be done.
+    /// An imperative without a full stop; empty if nothing can be done.
     why: &'static str,
-    /// The command that does it, with `{}` for the target.
+    /// Its command, with `{}` for the target.
     command: Option<&'static str>,
     needs: Needs,
 }
 
-/// What has to be possible on a target.
+/// What the target must allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
     Nothing,
-    /// A machine that can be asked about a drive.
+    /// A machine whose system can be queried.
     Machine,
-    /// The same, by who is not root yet.
+    /// The same, and the user is not root yet.
     Root,
-    /// Writing to it.
+    /// Writes.
     Writing,
     /// Sending it TRIM.
     Trim,
@@ -40,12 +41,12 @@ impl Hint {
     /// Nothing would show it.
     pub const NONE: Self = Self { id: "", why: "", command: None, needs: Needs::Nothing };
 
-    /// Something that the next check is told.
+    /// An option of the next check.
     pub(crate) const fn here(why: &'static str) -> Self {
         Self { id: "give_rated", why, command: None, needs: Needs::Nothing }
     }
 
-    /// Something that a thorough check measures with reads alone.
+    /// A measurement of a thorough check that only reads.
     pub(crate) const fn thorough(why: &'static str) -> Self {
         Self {
             id: "check_thorough",
@@ -55,47 +56,47 @@ impl Hint {
         }
     }
 
-    /// Something that a thorough check measures with writes.
+    /// A measurement of a thorough check that writes.
     pub(crate) const fn thorough_writing(why: &'static str) -> Self {
         Self { needs: Needs::Writing, ..Self::thorough(why) }
     }
 
-    /// Something that the machine of a real drive can be asked.
+    /// A query to the machine of a real drive.
     pub(crate) const fn machine(why: &'static str) -> Self {
         Self { id: "ask_machine", why, command: None, needs: Needs::Machine }
     }
 
-    /// A fact that the machine tells.
+    /// A fact from the machine.
     pub(crate) const fn facts(why: &'static str) -> Self {
         Self { id: "facts", command: Some("likenew facts {}"), ..Self::machine(why) }
     }
 
-    /// A fact that the machine tells root alone.
+    /// A fact that the machine shows only to root.
     pub(crate) const fn root(why: &'static str) -> Self {
         Self { id: "check_as_root", why, command: Some("sudo likenew check {}"), needs: Needs::Root }
     }
 
-    /// What the kernel counts of others' I/O.
+    /// The kernel's counts of other I/O.
     pub(crate) const fn watch(why: &'static str) -> Self {
         Self { id: "watch", command: Some("likenew watch"), ..Self::machine(why) }
     }
 
-    /// What data of different kinds gets.
+    /// Speed by kind of data.
     pub(crate) const fn data(why: &'static str) -> Self {
         Self { id: "data", why, command: Some("likenew data {}"), needs: Needs::Writing }
     }
 
-    /// What a map of the whole surface shows.
+    /// A map of the whole surface.
     pub(crate) const fn surface(why: &'static str) -> Self {
         Self { id: "surface", why, command: Some("likenew surface {}"), needs: Needs::Nothing }
     }
 
-    /// Something that takes TRIM.
+    /// A test with TRIM.
     pub(crate) const fn trim(why: &'static str) -> Self {
         Self { id: "trim", why, command: Some("likenew trim {}"), needs: Needs::Trim }
     }
 
-    /// The action for this target; none where it is not possible there.
+    /// The action for this target; `None` if it is not possible there.
     pub(crate) fn action(self, site: Option<&Site<'_>>) -> Option<Action> {
         if self.why.is_empty() || !site.is_none_or(|site| self.is_possible(site)) {
             return None;
@@ -103,7 +104,7 @@ impl Hint {
         let action = Action::new(self.id, self.why);
         let (Some(command), Some(site)) = (self.command, site) else { return Some(action) };
         let command = command.replace("{}", &shell_quote(site.target));
-        // Of a folder 1 GiB is what it takes by itself.
+        // In a folder 1 GiB is the default.
         let is_large =
             site.kind == Kind::Simulated && site.used_bytes + site.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
         Some(action.command(if self.needs == Needs::Trim && is_large {

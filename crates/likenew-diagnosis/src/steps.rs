@@ -1,5 +1,5 @@
-//! The steps of `likenew recondition` as actions: what each helps against, its command for one target, and why it is
-//! not possible there.
+//! The steps of `likenew recondition` as actions: the causes that each fixes, its command for one target, and
+//! why it is not possible there.
 
 use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
@@ -9,17 +9,17 @@ use likenew_core::units::Nanos;
 
 use crate::{Case, Metric, Possibility, Site, wording};
 
-/// A step that overwrites ends once another pass changes nothing, so it takes two at least.
+/// Fewest passes of a step that overwrites: it ends once another pass changes nothing.
 const OVERWRITE_PASSES: u64 = 2;
 
-/// What a step helps against.
+/// The causes that a step fixes.
 struct FixStep {
     kind: ActionKind,
     /// Names of causes.
     causes: &'static [&'static str],
 }
 
-/// All of them, the gentlest first.
+/// All steps, the gentlest first.
 const STEPS: [FixStep; 7] = [
     FixStep { kind: ActionKind::Fstrim, causes: &["no_trim", "nearly_full"] },
     FixStep { kind: ActionKind::DiscardFree, causes: &["no_trim", "nearly_full"] },
@@ -30,12 +30,12 @@ const STEPS: [FixStep; 7] = [
     FixStep { kind: ActionKind::NvmeFormat, causes: &["no_trim", "nearly_full", "old_data"] },
 ];
 
-/// A step that helps against a cause, on one target.
+/// A step that fixes a cause, on one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HelpingStep {
-    /// Which.
+    /// The step.
     pub kind: ActionKind,
-    /// What it does, with its command for this target.
+    /// Its action, with the command for this target.
     pub action: Action,
     /// Whether it is possible there, and if not, why.
     pub possibility: Possibility,
@@ -44,31 +44,30 @@ pub struct HelpingStep {
 /// A step that would help and is not possible now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedStep {
-    /// Which.
+    /// The step.
     pub kind: ActionKind,
-    /// What it would do, as an imperative without a full stop.
+    /// Its effect, as an imperative without a full stop.
     pub why: &'static str,
     /// Why it is not possible: a clause without a full stop.
     pub reason: String,
 }
 
-/// The causes that a step helps against, by their names in JSON.
+/// The causes that a step fixes, by their names in JSON.
 pub fn causes_fixed_by(kind: ActionKind) -> &'static [&'static str] {
     STEPS.iter().find(|step| step.kind == kind).map_or(&[], |step| step.causes)
 }
 
-/// The id of the action that a step of `likenew recondition` is; none of what is no such step.
+/// The id of the action for a step of `likenew recondition`; `None` for other actions.
 pub fn step_action_id(kind: ActionKind) -> Option<String> {
     wording::step_name(kind).map(|name| format!("recondition_{}", name.replace('-', "_")))
 }
 
-/// The step that an action is, if it is one.
+/// The step of an action, if it is one.
 pub fn step_kind(action: &Action) -> Option<ActionKind> {
     ActionKind::ALL.into_iter().find(|kind| step_action_id(*kind).as_deref() == Some(&action.id))
 }
 
-/// Every step that helps against a cause, possible here or not, the gentlest first; none where nothing is known of
-/// the
+/// Every step that fixes a cause, possible here or not, the gentlest first; empty if nothing is known of the
 /// target.
 pub fn helping_steps(case: &Case<'_>, cause: &str) -> Vec<HelpingStep> {
     let Some(site) = &case.site else { return Vec::new() };
@@ -80,11 +79,10 @@ pub fn helping_steps(case: &Case<'_>, cause: &str) -> Vec<HelpingStep> {
     kinds(site, cause).map(of).collect()
 }
 
-/// The steps that help against a cause and are possible on this target, the gentlest first. What erases is named
-/// where
-/// nothing gentler is possible, and not where that only has to wait.
+/// The steps that fix a cause and are possible on this target, the gentlest first. A step that erases is
+/// included if nothing gentler is possible, but not if a gentler one only has to wait.
 pub(crate) fn steps(case: &Case<'_>, cause: &str) -> Vec<Action> {
-    // What a device loses its owner has to agree to, which the command asks for.
+    // The owner has to agree to losses on a device; the command asks for that.
     let possible =
         helping_steps(case, cause).into_iter().filter(|step| !matches!(step.possibility, Possibility::No(_)));
     let (lossy, gentle): (Vec<_>, Vec<_>) = possible.partition(|step| step.kind.destroys());
@@ -92,7 +90,7 @@ pub(crate) fn steps(case: &Case<'_>, cause: &str) -> Vec<Action> {
     chosen.into_iter().map(|step| step.action).collect()
 }
 
-/// The gentle steps that would help against a cause and that only the state of the drive forbids.
+/// The gentle steps that would fix a cause and that only the drive's state prevents.
 pub(crate) fn blocked_steps(case: &Case<'_>, cause: &str) -> Vec<BlockedStep> {
     let Some(site) = &case.site else { return Vec::new() };
     let calm = Site { feasibility: None, ..*site };
@@ -117,7 +115,7 @@ fn kinds<'a>(site: &'a Site<'_>, cause: &'a str) -> impl Iterator<Item = ActionK
 fn step_action(case: &Case<'_>, site: &Site<'_>, kind: ActionKind) -> Action {
     let name = wording::step_name(kind).expect("only steps of recondition are in the list");
     let id = step_action_id(kind).expect("only steps of recondition are in the list");
-    // What is done to a file system needs root.
+    // File system commands need root.
     let rights = match site.facts.and_then(|facts| facts.machine.root.get()) {
         Some(false) if site.kind != Kind::Simulated && kind != ActionKind::OverwriteFree => "sudo ",
         _ => "",

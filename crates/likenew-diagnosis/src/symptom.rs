@@ -1,57 +1,60 @@
-//! What is not as it should be, before anybody asks why.
+//! What is wrong, before any cause.
 
 use super::{Case, Indicator, Measured, Metric};
 
-/// Something that was measured and wants an explanation.
+/// A measurement that needs an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symptom {
     /// A metric is below its reference.
     Below(Metric),
-    /// What was just written is read faster than what was there.
+    /// Data just written is read faster than old data.
     NewDataFaster,
     /// Some regions are read much slower than others.
     SlowRegions,
-    /// What is read again is read faster.
+    /// Data is read faster the second time.
     RepeatReadFaster,
     /// Writes become slower for good after some bytes.
     WriteCliff,
     /// Everything becomes slower with time under load.
     SlowsUnderLoad,
-    /// Small reads take longer the farther they are spread.
+    /// Small reads take longer the wider they are spread.
     SlowOverWideSpan,
     /// Reads take longer after a pause.
     SlowAfterIdle,
-    /// Small writes are slower where they should be fastest.
+    /// Small writes are slower at aligned addresses.
     SlowWhenAligned,
-    /// After a burst the rate is flat, as no medium is.
+    /// After a burst the rate is flatter than any medium.
     FlatAfterBurst,
-    /// It is busy while nothing is asked of it.
+    /// The drive is busy with I/O of other programs.
     BackgroundIo,
-    /// It stops now and then.
+    /// The drive stalls now and then.
     Stalls,
     /// Its speed goes up and down.
     Uneven,
-    /// It refuses I/Os.
+    /// The drive refuses I/Os.
     Errors,
-    /// It brings back something else than what was written.
+    /// Data does not read back as written.
     WrongData,
-    /// It is faster than its link.
+    /// Reads are faster than the link.
     FasterThanLink,
 }
 
-/// From this ratio on, a difference is one that somebody would notice.
+/// Ratio from which users notice a difference. Chosen: 30%.
 const NOTICEABLE: f64 = 1.3;
-/// Old data and patches scatter by themselves; a fault does more than that.
+/// Ratio for symptoms that scatter on healthy drives, such as old data and regions. Chosen: a fault makes a
+/// larger difference.
 const STRIKING: f64 = 1.5;
-/// Share of the time that others may have.
+/// Share of the time that other I/O may take. Chosen: less is not noticed.
 const BACKGROUND_SHARE_MAX: f64 = 0.05;
+/// Share of the time in stalls from which they are a symptom. Chosen: one second in twenty.
 const STALLED_SHARE_MIN: f64 = 0.05;
-/// Standard deviation over mean of the speed in windows of sequential reads; a healthy drive's is a few percent.
+/// Standard deviation over mean of the rate in windows of sequential reads from which it is uneven; on a
+/// healthy drive it is a few percent.
 const UNEVEN: f64 = 0.25;
-/// A symptom has to be there with this probability.
+/// Probability, in 0..1, with which a symptom must be present. Chosen: the same as for naming a cause.
 const SURE: f64 = 0.9;
 
-/// Everything that wants an explanation, the metrics first.
+/// Everything that needs an explanation, the metrics first.
 pub fn symptoms(case: &Case<'_>) -> Vec<Symptom> {
     let measurements = case.measurements;
     let is = |measurement: Option<Measured>, threshold: f64| {

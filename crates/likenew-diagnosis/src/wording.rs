@@ -1,8 +1,8 @@
-//! Every sentence of a diagnosis: evidence, hints, actions, causes, symptoms and metrics. Nothing is computed here but
-//! the spelling of numbers.
+//! Every sentence of a diagnosis: evidence, hints, actions, causes, symptoms and metrics. Nothing is computed
+//! here except how numbers are written.
 //!
-//! Evidence is a sentence; what an action or a hint does is an imperative without a full stop; a reason why a step is
-//! not possible is a clause without one.
+//! Evidence is a sentence; what an action or a hint does is an imperative without a full stop; a reason why a
+//! step is not possible is a clause without one.
 
 use likenew_core::answer::{Action, Loss};
 use likenew_core::feasibility::ActionKind;
@@ -914,7 +914,7 @@ pub(crate) fn step_name(kind: ActionKind) -> Option<&'static str> {
     })
 }
 
-/// What a step does, as an imperative.
+/// The effect of a step, as an imperative.
 pub(crate) fn step_why(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::Fstrim => "Send TRIM for all free space, then leave the drive idle for ten minutes",
@@ -971,7 +971,7 @@ pub(crate) mod obstacle {
 
 // What an action may cost besides time and bytes
 
-/// Risk, cost and proof of an action, in words of a table.
+/// Risk, cost and proof of an action, for a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActionNotes {
     /// `none`, `low` or `data can be lost`.
@@ -1076,7 +1076,7 @@ impl Metric {
         }
     }
 
-    /// A value of it as people write it: `77.2 MB/s`, `4,940 IOPS`.
+    /// A value in its usual form: `77.2 MB/s`, `4,940 IOPS`.
     pub fn format_value(self, value: f64) -> String {
         match self {
             Self::SequentialRead | Self::SequentialWrite | Self::SustainedWrite => Rate(value).to_string(),
@@ -1086,7 +1086,7 @@ impl Metric {
 }
 
 impl Origin {
-    /// What "26% of" is followed by.
+    /// The words after "26% of".
     pub fn words(self) -> &'static str {
         match self {
             Self::Baseline => "its baseline",
@@ -1097,7 +1097,7 @@ impl Origin {
         }
     }
 
-    /// What stands above a column of such values.
+    /// The heading of a column of such values.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -1110,7 +1110,7 @@ impl Origin {
 }
 
 impl Symptom {
-    /// A name that programs can rely on.
+    /// A stable name for programs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Below(Metric::SequentialRead) => "slow_sequential_read",

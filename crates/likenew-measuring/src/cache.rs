@@ -1,4 +1,5 @@
-//! How much of a speed is RAM: the same I/O past the page cache, through it and to nowhere, next to what the device counted.
+//! How much of a speed is RAM: the same I/O past the page cache, through it and to nowhere, compared with the
+//! device counters.
 
 mod answers;
 mod level;
@@ -31,7 +32,7 @@ use likenew_procedure_support::wording::{
 use results::CacheResults;
 use workload_plan::WorkloadPlan;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cache",
     question: "How much of a measured speed is RAM, and how much is the drive?",
@@ -43,23 +44,23 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheOptions {
-    /// How it is measured; one of each pattern at most.
+    /// The tests; one of each pattern at most.
     pub tests: Vec<Test>,
     /// Bytes of address space, from the start of the drive.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Times that everything is measured.
+    /// Passes of everything.
     pub passes: u32,
     /// Each test ends after this much time, or once it has moved as many bytes as the span has; random I/O a sixteenth
     /// of them.
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
 }
 
 impl Default for CacheOptions {
-    /// As `dd` does it: one I/O at a time, 1 MiB sequential and 4 KiB random.
+    /// Like `dd`: QD1, 1 MiB sequential and 4 KiB random.
     fn default() -> Self {
         let test = |pattern, block| Test { pattern, block, depth: 1 };
         Self {
@@ -76,7 +77,7 @@ impl Default for CacheOptions {
 pub const SPAN_STEP: u64 = 1 << 20;
 const BLOCK_MIN: u64 = 4 << 10;
 const BLOCK_MAX: u64 = 64 << 20;
-/// No test may take longer.
+/// Longest time of a test. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The procedure.
@@ -85,7 +86,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.

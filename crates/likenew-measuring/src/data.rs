@@ -31,7 +31,7 @@ use likenew_procedure_support::wording::{
 };
 use workload_plan::WorkloadPlan;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "data",
     question: "Does speed depend on how compressible the data is, and what do your files get?",
@@ -66,16 +66,16 @@ impl Test {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataOptions {
-    /// Classes of data from zeros to random, at equal distances. 0 measures nothing and only describes the files.
+    /// Classes of data from zeros to random, evenly spaced. 0 measures nothing and only describes the files.
     pub steps: u32,
-    /// Read and write, in order.
+    /// Read and write, in this order.
     pub ops: Vec<Op>,
     /// How each step is measured; one of each pattern at most.
     pub tests: Vec<Test>,
     /// Bytes of address space, from the start of the drive. Each step has an equal part of it for itself.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Times that everything is measured.
+    /// Passes of everything.
     pub passes: u32,
     /// A pass of one step ends after this much time, or once it has moved as many bytes as its part of the span has.
     #[serde(with = "duration_text")]
@@ -89,7 +89,7 @@ pub struct DataOptions {
     /// The rated speed of sequential writes, in bytes a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_write_bytes_per_s: Option<u64>,
-    /// What a user's files are.
+    /// The user's files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<FileScan>,
 }
@@ -117,7 +117,7 @@ pub const PART_MIN: u64 = 1 << 20;
 const STEPS_MAX: u32 = 101;
 const BLOCK_MIN: u64 = 512;
 const BLOCK_MAX: u64 = 64 << 20;
-/// No pass and no rest may take longer.
+/// Longest pass and longest rest. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The procedure.
@@ -126,7 +126,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -172,7 +172,7 @@ impl Data {
         self.options.steps > 0
     }
 
-    /// Each operation of each test with what was measured of it.
+    /// The curve of each operation of each test.
     fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
         let workload_plan = WorkloadPlan::new(&self.options);
         let mut curves = Vec::new();
@@ -249,7 +249,7 @@ impl Procedure for Data {
         let files = self.options.files.as_ref();
         let mut conclusions: Vec<(&Curve, Conclusion)> =
             curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
-        // What matters first, then what is open.
+        // Significant ones first, then open ones.
         conclusions.sort_by_key(|(_, of)| (!of.is_significant(), !of.is_open()));
         let expected: Vec<ExpectedSpeed> = files
             .into_iter()
@@ -273,7 +273,7 @@ impl Procedure for Data {
     }
 }
 
-/// What the first answer says, and where the data matters, what that means for the files.
+/// The first answer in a sentence and, if the data matters, what that means for the files.
 fn summary(
     answers: &[Answer],
     conclusions: &[(&Curve, Conclusion)],

@@ -1,5 +1,5 @@
-//! Writes the free space file by file: the speed of each file, the stalls, what the shape of the list says, and whether
-//! writing it again brings anything back.
+//! Writes the free space file by file: the speed of each file, the stalls, the pattern of the speeds, and
+//! whether writing it again restores anything.
 
 mod evenness;
 mod part;
@@ -35,7 +35,7 @@ use pass::{Pass, PassRow, convergence, stalls};
 pub use repeat::Repeat;
 use wording::Subject;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fill",
     question: "Is every part of the free space written equally fast, and without pauses?",
@@ -57,24 +57,24 @@ pub struct FillOptions {
     pub block: u64,
     /// Writes in flight.
     pub depth: u32,
-    /// Where the first file begins; in a folder that is its own start.
+    /// Address of the first file; in a folder each file starts at its own beginning.
     #[serde(with = "size_text")]
     pub from: u64,
-    /// Parts that a single file is measured in; 1 of several files.
+    /// Parts in which a single file is measured; 1 for several files.
     pub parts: u32,
-    /// How often all of it is written.
+    /// How often everything is written.
     pub passes: Repeat,
-    /// Whether all of it is read in the end.
+    /// Whether everything is read at the end.
     pub read_back: bool,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
-    /// No wait shorter than this is called a stall.
+    /// Shortest wait that is called a stall.
     #[serde(with = "duration_text")]
     pub stall: Nanos,
 }
 
 impl Default for FillOptions {
-    /// 100 files of 64 MiB, written 1 MiB at a time with 4 in flight: deep enough to keep a drive busy, shallow enough
+    /// 100 files of 64 MiB, written 1 MiB at a time at QD4: deep enough to keep a drive busy, shallow enough
     /// that a pause is not hidden in the queue.
     fn default() -> Self {
         Self {
@@ -92,9 +92,10 @@ impl Default for FillOptions {
     }
 }
 
-/// A plan of more workloads than this is taken for endless.
+/// A plan with more workloads than this is taken for endless.
 const FILES_MAX: u32 = 20_000;
-/// A wait is a stall when it takes this many times what the same file's writes typically take each.
+/// Latency over the typical one of the same file's writes, as a ratio, from which an I/O stalled (our
+/// choice).
 const STALL_FACTOR: f64 = 10.0;
 
 /// The procedure.
@@ -103,7 +104,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -183,7 +184,7 @@ impl Fill {
         Workload::new(name, Until::bytes(self.part_bytes()), vec![stream])
     }
 
-    /// The passes that wrote, and the one that read, if there was any of it.
+    /// The passes that wrote, and the one that read, if there are any.
     fn passes<'a>(&self, evidence: &'a Evidence) -> (Vec<Pass<'a>>, Option<Pass<'a>>) {
         let is_read = |segment: &Segment| segment.workload.streams.iter().all(|stream| !stream.op.writes());
         let at = evidence.segments.iter().position(is_read).unwrap_or(evidence.segments.len());
@@ -210,7 +211,7 @@ impl Procedure for Fill {
         let (done, count) = (evidence.segments.len(), self.count());
         let seed = evidence.plan.seed_of(done);
         let run = |workload| Ok(Step::Run(Workload { seed, ..workload }));
-        // Only between passes has anything to be decided.
+        // Decisions are made only between passes.
         if !done.is_multiple_of(count) {
             let op = evidence.segments[done - 1].workload.streams[0].op;
             let op = if op == Mix::Only(Op::Read) { Op::Read } else { Op::Write };
@@ -274,8 +275,8 @@ impl Fill {
         Err(wording::does_not_fit(files, Size(file_size), Size(from), Size(geometry.capacity)))
     }
 
-    /// The last pass is judged; how the first one went stands beside it. Most important first: what is wrong, then how fast
-    /// it is.
+    /// The answers for the last pass, with the first one beside it. Most important first: problems, then the
+    /// speed.
     fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, plan: &Plan) -> Vec<Answer> {
         let (unit, each) = (self.unit(), self.part_bytes());
         let even = |pass: &Pass<'_>, subject| {
@@ -311,7 +312,7 @@ impl Fill {
         Some(wording::not_all_read(unit, count, moved(read)))
     }
 
-    /// The answers, the passes as a table where there are several, and the speed along the space.
+    /// The answers, a table of the passes if there are several, and the speed along the space.
     fn add_overview(&self, findings: &mut Findings, passes: &[Pass<'_>], read: Option<&Pass<'_>>) {
         let each = self.part_bytes();
         findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();

@@ -26,7 +26,7 @@ pub use options::{ReplayMode, ReplayOptions};
 use pass::passes;
 pub use summary::TraceSummary;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "replay",
     question: "How long would the programs of a trace wait on this drive?",
@@ -36,9 +36,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// Longer reads and writes than this are split …
 const LENGTH_MAX: u64 = 1 << 20;
-/// … and buffers are no shorter than this.
+/// … and buffers are at least this long.
 const LENGTH_MIN: u64 = 64 << 10;
-/// The length of a folder's file where no span is given.
+/// Default length of a folder's file.
 const SPAN_USUAL: u64 = 1 << 30;
 
 /// The procedure.
@@ -47,7 +47,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -108,7 +108,7 @@ impl Replay {
         let prepares = timing == ReplayTiming::Prepare;
         let moved = summary.read_bytes.saturating_add(if reads_only { 0 } else { summary.written_bytes });
         let expected = if prepares {
-            // Most of it is touched several times: this is the most that it comes to.
+            // Most addresses are written several times: this is the upper bound.
             let written_bytes = moved.min(span.unwrap_or(capacity));
             TraceTotals { ios: written_bytes.div_ceil(length_max), written_bytes, ..TraceTotals::default() }
         } else {

@@ -38,7 +38,7 @@ use slow_regions::{SlowRegions, suspects};
 pub use surface_options::SurfaceOptions;
 use surface_options::{POINTS_MAX, SPAN_OF_FOLDER};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "surface",
     question: "Is the drive equally fast at all addresses, how long is a random access, and are there slow regions?",
@@ -46,17 +46,17 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("surface.md"),
 };
 
-/// The names of workloads: what was measured is found by them.
+/// Names of workloads, by which their segments are found.
 const PROBES: &str = "probes";
 const SMALL: &str = "small, from memory";
 const BURST: &str = "burst";
-/// The probes may take so many times as long as a point.
+/// Time limit of the probes, as a multiple of that of a point.
 const PROBES_TIMES: u64 = 10;
-/// Bytes of the burst, and of one I/O of it; in flight at once.
+/// Bytes of the burst, bytes of one I/O of it, and queue depth.
 const BURST_BYTES: u64 = 64 << 20;
 const BURST_BLOCK: u64 = 128 << 10;
 const BURST_DEPTH: u32 = 4;
-/// Times that one small block is moved from the drive's cache.
+/// How often one small block is moved from the drive's cache.
 const SMALL_IOS: u64 = 200;
 
 /// The procedure.
@@ -65,7 +65,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -82,7 +82,7 @@ impl Surface {
         Ok(Self { options })
     }
 
-    /// The workload after so many, if there is one.
+    /// The workload after this many, if there is one.
     fn workload(&self, evidence: &Evidence, done: usize) -> Result<Option<Workload>, String> {
         let span = self.options.span_on(&evidence.geometry)?;
         let prepared = preparation_runs(evidence);
@@ -101,7 +101,7 @@ impl Surface {
             rest.push(self.small());
             rest.push(self.burst());
         }
-        // The second retest comes last, so that no cache of the drive still has what the first one brought.
+        // The second retest comes last, so that no cache of the drive still has what the first one read.
         rest.extend(self.retests(evidence, span, 2));
         Ok(rest.into_iter().nth(done - self.options.points as usize))
     }
@@ -128,7 +128,7 @@ impl Surface {
         retests.collect()
     }
 
-    /// The first I/O is kept, as its end parts the seek from the transfer.
+    /// The first I/O is kept as a sample, because its end separates the seek from the transfer.
     fn in_sequence(&self, name: String, range: Range<u64>, until: Until) -> Workload {
         let SurfaceOptions { op, block, depth, data, .. } = self.options;
         let stream =
@@ -178,12 +178,12 @@ fn retest_name(point: usize, round: u32) -> String {
     format!("point {point} again {round}")
 }
 
-/// Temporary files have to be written before they can be read; any other target is read as it is.
+/// Temporary files must be written before they can be read; any other target is read as it is.
 fn preparation_runs(evidence: &Evidence) -> usize {
     usize::from(evidence.identity.kind == Kind::Folder)
 }
 
-/// What was measured under a name.
+/// The segment with this name.
 fn segment_named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
     evidence.segments.iter().find(|segment| segment.workload.name == name)
 }
@@ -228,7 +228,7 @@ impl Procedure for Surface {
         answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
         answers.extend(burst.and_then(|burst| burst::answer(burst, &curve, &self.options)));
         answers.extend(refusals(&evidence.segments));
-        // What is wrong comes first.
+        // Problems come first.
         answers.sort_by_key(|answer| answer.standing != Standing::Problem);
         findings.summary = self.summary(answers, &curve, access.as_ref());
         findings.overview.answers = shown(answers);
@@ -253,16 +253,16 @@ impl Procedure for Surface {
 /// What would decide what a run leaves open.
 struct Actions {
     measure_again: Action,
-    /// Nothing where no more points fit the target.
+    /// `None` if no more points fit the target.
     more_points: Option<Action>,
-    /// Nothing where no larger ones do.
+    /// `None` if no larger ones do.
     larger_points: Option<Action>,
     more_accesses: Action,
 }
 
-/// Points that are advised where those measured decide nothing; never fewer than twice as many.
+/// Number of points to advise if those measured decide nothing; never fewer than twice as many.
 const POINTS_TO_DECIDE: u32 = 400;
-/// Bytes of a point that are advised where speeds vary too much.
+/// Bytes of a point to advise if speeds vary too much.
 const BYTES_TO_DECIDE: u64 = 64 << 20;
 
 impl Surface {
@@ -287,7 +287,7 @@ impl Surface {
         }
     }
 
-    /// What is wrong, if anything is, and how fast the drive is.
+    /// The problem, if there is one, and how fast the drive is.
     fn summary(&self, answers: &[Answer], curve: &Curve<'_>, access: Option<&Access>) -> String {
         let mut sentences = Vec::new();
         if let Some(problem) = answers.first().filter(|answer| answer.standing == Standing::Problem) {
@@ -323,7 +323,7 @@ impl Surface {
     }
 }
 
-/// From this share on, all addresses count as measured: the last block of a span may be cut.
+/// Share from which all addresses count as measured: the last block of a span may be cut.
 const NEARLY_ALL: f64 = 0.99;
 
 fn curve_speeds(curve: &Curve<'_>) -> Option<wording::CurveSpeeds> {

@@ -1,4 +1,4 @@
-//! Block size × queue depth × operation × order of addresses × data, as a matrix, and what it says.
+//! Block size × queue depth × operation × pattern × data, as a matrix, and its answers.
 
 mod blocks;
 mod cell;
@@ -32,7 +32,7 @@ use schedule::Schedule;
 pub use preset::Preset;
 pub use sweep_options::{Block, Order, SPAN_STEP, SweepOptions};
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "sweep",
     question: "How does speed depend on block size, queue depth, operation, pattern and data?",
@@ -40,15 +40,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("sweep.md"),
 };
 
-/// The name of the workload that writes the span beforehand.
+/// The name of the workload that writes the span first.
 const PREPARE: &str = "prepare";
-/// A smaller difference of speed, as a share, is no reason to choose another block or depth; our choice.
+/// Difference of speed, as a share, below which there is no reason to choose another block or depth; our
+/// choice.
 const DIFFERENCE: f64 = 0.05;
-/// So many cells are named in an answer; all of them are in the table.
+/// Most cells named in an answer; the table has all of them.
 const LISTED_MAX: usize = 6;
-/// Passes that vary too much are advised to be so many times as long; our choice.
+/// Passes that vary too much should be this many times as long; our choice.
 const LONGER: u64 = 4;
-/// Passes that are advised where the passes made decide nothing: twice the default.
+/// Number of passes to advise if those made decide nothing: twice the default.
 const PASSES_TO_DECIDE: u32 = 10;
 
 /// The procedure.
@@ -57,7 +58,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Out of a plan.
+    /// From the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -158,8 +159,8 @@ impl Procedure for Sweep {
     }
 }
 
-/// The answers of the first screen: what queue depth brings, whether a larger block is ever slower, and what limits the
-/// rest.
+/// The answers of the first screen: the gain by queue depth, whether a larger block is ever slower, and the
+/// limits of the rest.
 fn shown(answers: &[Answer]) -> Vec<String> {
     const LIMITS: [&str; 5] = ["io_errors", "queue_fullness", "drift", "precision", "coverage"];
     let is_shown = |answer: &&Answer| {

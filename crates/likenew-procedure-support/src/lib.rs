@@ -1,5 +1,5 @@
-//! What every procedure uses: settings from plans, rows and series of findings, tests that could not be measured,
-//! device counters, and workloads that several procedures run.
+//! What all procedures share: options from plans, rows and series of findings, failed tests, device counters,
+//! and common workloads.
 
 pub mod device_counters;
 pub mod options;
@@ -12,5 +12,5 @@ pub mod series;
 pub mod wording;
 pub mod workloads;
 
-/// Confidence of every interval that is reported.
+/// Confidence of every reported interval, in 0..1: the usual 95%.
 pub const CONFIDENCE: f64 = 0.95;

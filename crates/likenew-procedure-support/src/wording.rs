@@ -1,4 +1,4 @@
-//! The sentences of this crate: what failed, what was not measured, what the device counted, how precise means are.
+//! The sentences of this crate: failed I/Os and tests, device counters, and precision of means.
 
 use std::io;
 
@@ -33,8 +33,8 @@ pub fn list(items: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// `likenew bench TARGET --passes 5`: the plan's procedure and target with these options, as it can be pasted into a shell.
-/// Nothing of a plan that leaves the target open.
+/// `likenew bench TARGET --passes 5`: the plan's procedure and target with these options, ready to paste into
+/// a shell. `None` for a plan without a target.
 pub fn command(plan: &Plan, options: &str) -> Option<String> {
     let target = shell_quote(plan.target.as_deref()?);
     let command = format!("likenew {} {target} {options}", plan.procedure);
@@ -85,7 +85,7 @@ pub fn patterns_once() -> String {
     "pattern: name sequential, random or both, once each".into()
 }
 
-/// The error of a procedure that would write to a target that may only be read.
+/// The error of a procedure that would write to a read-only target.
 pub fn target_is_read_only() -> String {
     "this target is read-only; add --op read, or test a folder on it".into()
 }
@@ -226,7 +226,7 @@ pub fn nothing_measured_yet() -> String {
     "Nothing was measured.".into()
 }
 
-/// The summary that an answer makes by itself.
+/// An answer as the summary.
 pub fn answer_as_summary(answer: &Answer) -> String {
     format!("{}: {}.", answer.question, answer.answer)
 }
@@ -249,7 +249,7 @@ pub(crate) fn device_was_busy(extra: Share) -> Answer {
     )
 }
 
-/// How many tests differ so.
+/// How many tests differ in this way.
 pub(crate) fn tests_differ(differ: usize, of: usize) -> String {
     format!("The counts differ in {differ} of {}.", count(of as u64, "test"))
 }
@@ -259,20 +259,20 @@ pub(crate) fn counts_of_test(name: &str, moved: Size, counted: Size) -> String {
     format!("\"{name}\" moved {moved}; the device counted {counted}.")
 }
 
-/// All means are as precise as was asked for.
+/// All means are as precise as asked.
 pub(crate) fn means_are_precise(goal: PrecisionGoal, passes_most: usize) -> Answer {
     let answer = format!("every mean is known to ±{goal} after at most {}", passes(passes_most));
     Answer::good("precision", "Precision", answer)
 }
 
-/// Some means are not as precise as was asked for.
+/// Some means are not as precise as asked.
 pub(crate) fn means_are_imprecise(goal: PrecisionGoal, wide: usize, of: usize) -> Answer {
     let verb = if wide == 1 { "is" } else { "are" };
     let answer = format!("{wide} of {} {verb} known less precisely than ±{goal}", count(of as u64, "mean"));
     Answer::unknown("precision", "Precision", answer)
 }
 
-/// How precisely one mean is known; nothing where its passes give no interval.
+/// The precision of one mean; `None` if its passes give no interval.
 pub(crate) fn precision_of_mean(name: &str, reached: Option<PrecisionGoal>, passes_run: usize) -> String {
     let after = passes(passes_run);
     match reached {

@@ -9,7 +9,7 @@ pub enum ReportError {
          option, or a procedure that divided by zero) and report again; the measurement itself is not affected"
     )]
     NotFinite {
-        /// Which number, as a path of keys.
+        /// The number, as a path of keys.
         place: String,
         /// `NaN`, `inf` or `-inf`.
         value: f64,
@@ -24,7 +24,7 @@ pub enum ReportError {
         crate::document::SCHEMA
     )]
     OtherSchema {
-        /// The version it says.
+        /// The version in the document.
         version: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Restores a drive by the gentlest step that works, and proves it: the same check before and after.
+//! Restores a drive with the gentlest step that works, and proves it: the same check before and after.
 
 mod comparison;
 mod discard;
@@ -33,7 +33,7 @@ use wording::StepLine;
 pub use recondition_options::{Erase, ReconditionOptions};
 pub use recondition_step::StepName;
 
-/// What it asks and costs.
+/// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "recondition",
     question: "What restores it, gentlest first, and does that help?",
@@ -41,10 +41,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("recondition.md"),
 };
 
-/// A change counts from this ratio on: on a real drive, on a simulated one, and on a virtual disk, whose speed varies from run
-/// to run by tens of percent.
+/// Ratio of a metric after and before from which a change counts on a real drive. Chosen: checks of one drive
+/// repeat to a few percent.
 const NOTICEABLE: f64 = 1.1;
+/// The same on a simulated drive, which only varies by chance inside. Chosen: half of that.
 const NOTICEABLE_SIMULATED: f64 = 1.05;
+/// The same on a virtual disk, whose speed varies from run to run by tens of percent. Chosen: above the
+/// largest variation of reads seen between checks.
 const NOTICEABLE_VIRTUAL: f64 = 1.6;
 
 /// The procedure.
@@ -94,7 +97,7 @@ impl Recondition {
         }
     }
 
-    /// The step that comes next after a check, if any: the one that was named, or the first that can help against what was
+    /// The step after a check, if any: the one that was named, or the first that can help against what was
     /// found.
     fn choose(&self, context: &StepContext<'_>, stages: &[Stage], check: &Evidence) -> Option<StepName> {
         let is_tried = |name: StepName| {
@@ -110,7 +113,7 @@ impl Recondition {
                 let step = name.implementation();
                 let can =
                     !name.destroys() && context.obstacle(*name).is_none() && step.caveat(context).is_none();
-                // What will be found is not known before, so a dry run takes every step that may be taken.
+                // Results are unknown in a dry run, so it takes every step that is allowed.
                 can && !is_tried(*name)
                     && (is_dry_run
                         || !causes_needing(*name, diagnosis).is_empty()
@@ -120,14 +123,14 @@ impl Recondition {
     }
 }
 
-/// Causes that were found, do harm, and are helped by a step.
+/// Causes that were found, do harm, and are fixed by a step.
 fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
     let fixable = causes_fixed_by(name.action());
     let found = diagnosis.causes.iter().filter(|found| found.descriptor.kind != Kind::ByDesign);
     found.filter(|found| fixable.contains(&found.descriptor.name)).collect()
 }
 
-/// TRIM costs nothing, so it is also sent where it only may help.
+/// TRIM costs nothing, so it is also sent if it only may help.
 fn is_worth_trying(name: StepName, diagnosis: &Diagnosis) -> bool {
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
@@ -141,7 +144,7 @@ impl Procedure for Recondition {
         &DESCRIPTOR
     }
 
-    /// Files of the length that a check writes, as many as there is room for.
+    /// Files of the length that a check writes, as many as fit.
     fn layout(&self) -> Layout {
         let (files, file_bytes) = self.options.files();
         Layout { files, file_bytes }
@@ -152,7 +155,7 @@ impl Procedure for Recondition {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        // Runs of earlier versions have not asked.
+        // Runs of earlier versions have no such probe.
         if evidence.is_empty() {
             return Ok(Step::Probe(Probe::Feasibility));
         }
@@ -224,7 +227,7 @@ impl Procedure for Recondition {
 }
 
 impl Recondition {
-    /// What came of it all, then each step, then the checks before and after.
+    /// The overall result, then each step, then the checks before and after.
     fn put_answers(
         &self,
         context: &StepContext<'_>,
@@ -276,7 +279,7 @@ impl Recondition {
         };
     }
 
-    /// All steps, with why those were not run that were not.
+    /// All steps, and why some were not run.
     fn step_plan(
         &self,
         context: &StepContext<'_>,
@@ -292,7 +295,7 @@ impl Recondition {
         }
     }
 
-    /// Every step that has changed something, with the checks before and after it.
+    /// Every step that changed something, with the checks before and after it.
     fn finished_steps<'a>(&self, evidence: &Evidence, stages: &'a [Stage]) -> Vec<StepOutcome<'a>> {
         let mut before: Option<&Evidence> = None;
         let mut all = Vec::new();
@@ -340,7 +343,7 @@ impl Recondition {
         StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat }
     }
 
-    /// Why nothing was changed, where nothing was.
+    /// Why nothing was changed, if nothing was.
     fn nothing_done(
         &self,
         context: &StepContext<'_>,
@@ -380,7 +383,7 @@ impl Recondition {
     }
 }
 
-/// A step that was tried here and is not possible helps nobody.
+/// A step that was tried and is not possible here is not advised.
 fn can_be_run(context: &StepContext<'_>, action: &Action) -> bool {
     step_kind(action).is_none_or(|kind| !matches!(context.site().possibility(kind), Possibility::No(_)))
 }
@@ -401,7 +404,7 @@ fn checks(stages: &[Stage]) -> impl Iterator<Item = &Evidence> {
     })
 }
 
-/// A workload of a step takes its seed from all that was run.
+/// Workloads of a step get their seeds from all segments before them.
 fn with_seed(step: Step, evidence: &Evidence) -> Step {
     match step {
         Step::Run(mut workload) => {
@@ -412,7 +415,7 @@ fn with_seed(step: Step, evidence: &Evidence) -> Step {
     }
 }
 
-/// What could be done here, and what the drive could do by itself.
+/// The steps possible here, and those the drive could do by itself.
 fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     let possible: Vec<StepName> =
         StepName::ALL.into_iter().filter(|name| context.obstacle(*name).is_none()).collect();

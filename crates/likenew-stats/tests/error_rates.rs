@@ -1,6 +1,6 @@
-//! The methods are as seldom wrong as `docs/explanation/method.md` says, and its tables are what is counted.
+//! The methods' error rates are those in `docs/explanation/method.md`, and its tables are the counts.
 //!
-//! What takes long to count, mostly long series, is left to the example.
+//! Counts that take long, mostly over long series, are left to the example.
 
 #[path = "../examples/error_rates/counts.rs"]
 mod counts;

@@ -1,4 +1,4 @@
-//! X-rays of drives that something disturbs, beside the same drives in peace.
+//! X-rays of drives under noise, compared with the same drives without it.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use likenew_sim::generator::Family;
 use super::case::Case;
 use super::score::Score;
 
-/// What disturbs a drive.
+/// The noise on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noise {
     /// Another program uses it.
     Busy,
-    /// The same, on another machine: no kernel's counters tell of it.
+    /// The same from another computer, so that no kernel counter shows it.
     Unseen,
     /// Single I/Os take long.
     Outliers,
@@ -32,7 +32,7 @@ impl Noise {
         }
     }
 
-    /// As a setting of a target: enough to show, and not so much that the drive does nothing else.
+    /// As a setting of a target: enough to show, while the drive still does other work.
     pub(super) fn setting(self, family: Family) -> String {
         match (self, family) {
             (Self::Unseen, _) => format!("{}&facts=off", Self::Busy.setting(family)),
@@ -84,7 +84,7 @@ pub(super) fn report(rounds: &[(&str, Vec<Case>)]) -> String {
     text
 }
 
-/// Whether the X-ray says that something disturbs it.
+/// Whether the X-ray reports a disturbance.
 pub(super) fn names_noise(case: &Case) -> bool {
     case.findings
         .as_ref()

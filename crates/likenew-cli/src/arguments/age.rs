@@ -12,8 +12,8 @@ use super::{RunArguments, Switch, TargetArguments, text};
 pub(crate) struct Age {
     #[command(flatten)]
     pub(crate) target_arguments: TargetArguments,
-    /// How to age it: fill (write every address once), overwrite (then random 4K writes), churn (create and delete small
-    /// files)
+    /// How to age it: fill (write every address once), overwrite (then random 4K writes), churn (create and
+    /// delete small files)
     #[arg(long, default_value = "fill", value_parser = text::<Recipe>)]
     pub(crate) recipe: Recipe,
     /// How much to write while aging [default: as much as the space holds]

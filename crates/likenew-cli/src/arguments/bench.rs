@@ -49,7 +49,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// The operations that were typed, in either spelling.
+    /// The operations on the command line, in either spelling.
     pub(crate) fn ops(&self) -> Vec<Mix> {
         self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
     }

@@ -67,7 +67,7 @@ const LOOP: &str = "With --test loop";
 const SNIA: &str = "With --test snia-…";
 
 impl Endure {
-    /// The operations that were typed, in either spelling.
+    /// The operations on the command line, in either spelling.
     pub(crate) fn ops(&self) -> Vec<Mix> {
         self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
     }

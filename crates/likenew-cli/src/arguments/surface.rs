@@ -59,7 +59,7 @@ pub(crate) struct Surface {
 }
 
 impl Surface {
-    /// The operation that was typed, in either spelling.
+    /// The operation on the command line, in either spelling.
     pub(crate) fn op(&self) -> Mix {
         self.rwmixread.unwrap_or(self.op)
     }

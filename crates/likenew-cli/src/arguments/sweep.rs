@@ -63,7 +63,7 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// The operations that were typed, in either spelling.
+    /// The operations on the command line, in either spelling.
     pub(crate) fn ops(&self) -> Vec<Mix> {
         self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
     }

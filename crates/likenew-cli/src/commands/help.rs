@@ -19,7 +19,7 @@ pub(crate) fn run(command: &Help) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// A cause has its page; a command its manual, where it has one, and what can be typed.
+/// The page of a cause, or of a command: its manual, if it has one, and its options.
 fn page(topic: &str) -> Option<String> {
     if let Some(cause) = by_name(&topic.replace('-', "_")) {
         return Some(cause.descriptor().manual.to_owned());

@@ -1,4 +1,5 @@
-//! What lies on a block device is written again where it lies: the refresh joined with the device, its consent, and a journal on another drive.
+//! Rewrites a block device in place: connects the refresh with the device, its consent, and a journal on
+//! another drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,20 +18,20 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::wording::{not_a_path, refresh as wording};
 
-/// What a device is known by, and where the journal of its rewriting lies.
+/// The device, and the path of the journal of its refresh.
 pub(crate) struct DeviceRefresh {
     pub(crate) agreement: Agreement,
     pub(crate) journal: PathBuf,
 }
 
-/// Whoever goes on after a cut has to know this.
+/// What a resumed refresh needs to know.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Note {
     pieces: Vec<AddressRange>,
 }
 
 impl DeviceRefresh {
-    /// Of the device at `path`, with its journal where somebody wants it, or beside the log of what was done to drives.
+    /// For the device at `path`, with its journal at the named path or beside the audit log.
     ///
     /// # Errors
     /// There is no such place on another drive.
@@ -53,15 +54,15 @@ impl DeviceRefresh {
         Ok(Self { agreement, journal })
     }
 
-    /// What is said before anything is done.
+    /// The announcement before anything is done.
     pub(crate) fn announce_text(&self, path: &Path) -> String {
         wording::device_announcement(path, &self.journal)
     }
 
-    /// Goes on with a refresh that was cut off, if there is one, and says so.
+    /// Resumes an interrupted refresh, if there is one, and reports it.
     ///
     /// # Errors
-    /// Why it cannot go on, and what to do; the journal stays.
+    /// Why it cannot continue, and what to do; the journal stays.
     pub(crate) fn resume_and_report(&self, path: &Path) -> Result<(), LabError> {
         if !self.journal.exists() {
             return Ok(());
@@ -73,10 +74,10 @@ impl DeviceRefresh {
         Ok(())
     }
 
-    /// Writes these pieces again, and first what an earlier run was writing when it was cut off.
+    /// Rewrites these pieces, after those of an interrupted refresh.
     ///
     /// # Errors
-    /// Nothing could be begun.
+    /// The refresh could not begin.
     pub(crate) fn refresh(&self, consent: Consent, pieces: &[AddressRange]) -> Result<FixReport, LabError> {
         let mut store = DeviceStore::open(consent)?;
         let note = Note { pieces: pieces.to_vec() };
@@ -103,10 +104,10 @@ impl DeviceRefresh {
         Ok(JournalPaths::new(opened, name, salvage))
     }
 
-    /// Ends what the journal says was begun. What came of it, if that was what is asked for now.
+    /// Finishes the refresh in the journal. Returns its outcome if it is the one asked for now.
     fn resume(&self, store: &mut DeviceStore, asked: Option<&Note>) -> Result<Option<FixReport>, LabError> {
         let refused = |error: RefreshError| match error {
-            // Then nobody knows that a run was cut off.
+            // Without this error the user would not know that a run was interrupted.
             RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
             error => LabError::Refused(wording::device_cannot_go_on(error, &self.journal)),
         };
@@ -134,7 +135,7 @@ impl DeviceRefresh {
     }
 }
 
-/// Leads a session to its end, or to where somebody or the drive ends it; its journal then knows how far it came.
+/// Runs a session to its end, or until the user or the drive ends it; its journal then has the progress.
 fn run_session(session: RefreshSession<&mut DeviceStore>) -> Result<FixReport, LabError> {
     let outcome = session
         .run(true, |_| interrupt::is_requested())
@@ -203,7 +204,7 @@ mod tests {
         }
         let last = begun.progress().written_bytes;
         drop(begun);
-        // The last chunk was torn; and what the run before had found torn is kept already.
+        // The last chunk was torn; what the run before found torn is already kept.
         let interrupted = find_interrupted_refresh(&refresh.place().unwrap()).unwrap().unwrap();
         let known = StoreFacts { identity: &agreement.id, marks: &[] };
         let State::Resumable(found) = interrupted.inspect(&mut store, known).unwrap() else {

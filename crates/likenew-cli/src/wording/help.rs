@@ -1,8 +1,8 @@
-//! Help texts that stand outside of the options: the overview, groups of commands, examples, simulated drives.
+//! Help texts outside of the options: the overview, groups of commands, examples, simulated drives.
 
 use std::fmt::Write as _;
 
-/// What `likenew` alone prints: the five commands that matter.
+/// The text of `likenew` without arguments: the five commands that matter.
 pub(crate) const START: &str = "\
 likenew finds out whether a drive is slow, why, and what fixes it.
 
@@ -19,7 +19,7 @@ TARGET is a folder, a file, a block device, or a simulated drive:
 All commands: likenew --help
 ";
 
-/// Commands by what they are for.
+/// Commands by purpose.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Answer", &["check", "recondition", "verify", "trim", "facts"]),
     ("Measure", &["bench", "sweep", "surface", "fill", "endure", "age", "data", "cache", "apps"]),
@@ -179,7 +179,7 @@ pub(crate) fn examples(command: &str) -> String {
     format!("Examples:\n{}", lines.trim_end())
 }
 
-/// What is appended to the page of `likenew sim`: how simulated drives are named and set.
+/// The end of the page of `likenew sim`: names and settings of simulated drives.
 pub(crate) const SIM: &str = "\
 ## How a simulated drive is named
 
@@ -219,7 +219,7 @@ Settings follow a ?, joined by &. Shells expand both, so quote the target:
   facts=off            the system reports nothing about it
 ";
 
-/// Titles above the causes in `likenew help`.
+/// Titles of the groups of causes in `likenew help`.
 pub(crate) const CAUSES: [&str; 3] =
     ["Causes in the drive:", "Causes outside of the drive:", "Normal for such a drive:"];
 
@@ -229,7 +229,7 @@ pub(crate) fn cause(name: &str, summary: &str) -> String {
 
 pub(crate) const PAGES: &str = "\nA page about each: likenew help NAME\n";
 
-/// Above the options in a manual page.
+/// The heading of options in a manual page.
 pub(crate) const OPTIONS: &str = "## Options";
 
 // ---- likenew drives ----

@@ -1,4 +1,4 @@
-//! What is said of data that is rewritten in place, and of such rewriting that was cut off.
+//! Sentences about data that is rewritten in place, and about an interrupted refresh.
 
 use std::fmt::Display;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! `likenew recondition --step refresh` of a whole device, and what no partition covers: nothing of the owner's is lost.
+//! `likenew recondition --step refresh` of a whole device, and TRIM for space outside of partitions: nothing
+//! of the owner is lost.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use crate::support::Sandbox;
 
 const MIB: usize = 1 << 20;
 
-/// A drive of 256 MiB whose flash forgets as planar TLC does.
+/// A drive of 256 MiB whose flash loses charge like planar TLC.
 fn forgetful(sandbox: &Sandbox) {
     let text = include_str!("../../../../catalog/tiny-flash.toml");
     let text = text.replace("value = 1073741824", "value = 268435456");
@@ -31,7 +32,7 @@ fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
     forgetful(&sandbox);
     let target = "sim:forgetful.toml?fill=0.6&age=400d";
     let store = sandbox.work().join("store");
-    // The first serve makes the store, of a drive that holds old data; what that is, is put in place behind its back.
+    // The first serve makes the store of a drive with old data; the test then replaces its content.
     let settings = ["--store", "store"];
     Serving::begin(&sandbox, target, &settings).end();
     let mut content = noise(150 * MIB);
@@ -39,7 +40,7 @@ fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
     content.resize(256 * MIB, 0);
     fs::write(&store, &content).unwrap();
     let serving = Serving::begin(&sandbox, target, &settings);
-    // Reads have to come from the drive, and not from memory.
+    // Reads must come from the drive, and not from memory.
     let Some(attached) = Mounted::attach(&sandbox, &serving.uri, &["--direct-io=on"]) else { return };
     let (device, id) = (attached.device().to_owned(), sandbox.work().join("drive"));
     let id = id.to_str().unwrap();
@@ -65,13 +66,14 @@ fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
     assert!(!journal.exists(), "{document:#}");
     let step = &document["tables"]["steps"][0];
     let number = |key: &str| step[key].as_u64().unwrap_or_else(|| panic!("{key}: {document:#}"));
-    // Everything that is old and no zeros, but for the marks that are left alone; and once more what was under way when it was killed.
+    // All old data that is not zeros, except for the sentinel blocks; and once more the chunk in flight when
+    // it was killed.
     assert!((100 << 20..=150 << 20).contains(&number("bytes_written")), "{step}");
     assert!(number("skipped_bytes") >= 4 << 20, "{step}");
     let rows = document["tables"]["before_and_after"].as_array().unwrap();
     let old = rows.iter().find(|row| row["metric"] == "sequential read of old data").unwrap();
     assert!(old["ratio_low"].as_f64().unwrap() > 1.5, "{rows:#?}");
-    // Whether it holds is not asserted: other load on the machine can make small reads slower.
+    // The result is not asserted: other load on the machine can make small reads slower.
     assert!(document["answers"][0]["estimate"]["low"].as_f64().unwrap() > 1.5, "{document:#}");
     drop(attached);
     let counters = serving.end();
@@ -84,7 +86,7 @@ fn old_data_of_a_whole_device_is_written_again_where_it_is_also_after_a_kill() {
     assert_eq!(last["outcome"]["bytes_done"].as_u64(), Some(number("bytes")), "{last}");
 }
 
-/// Partitions that the kernel was told of, forgotten whatever happens.
+/// Partitions known to the kernel, removed whatever happens.
 struct Partitions<'a>(&'a Attached);
 
 impl Drop for Partitions<'_> {
@@ -100,7 +102,7 @@ impl Drop for Partitions<'_> {
     }
 }
 
-/// A mount, taken down whatever happens.
+/// A mount, unmounted whatever happens.
 struct Mount<'a>(&'a Path);
 
 impl Drop for Mount<'_> {

@@ -1,4 +1,4 @@
-//! Traces of other programs, as a user brings them in.
+//! Traces of other programs, imported as a user does it.
 
 use crate::support::{Sandbox, names};
 

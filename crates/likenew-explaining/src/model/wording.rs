@@ -1,4 +1,5 @@
-//! Every sentence of a model: the answers, the summary, the first screen, titles of pictures and errors of settings.
+//! Every sentence of a model: the answers, the summary, the first screen, titles of charts and errors of
+//! settings.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
@@ -10,7 +11,7 @@ use likenew_stats::interval::Interval;
 use super::form::Form;
 use super::point::Curve;
 
-/// A number with its interval, where that is known.
+/// A number with its interval, if known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {
     pub(super) value: f64,
@@ -19,7 +20,7 @@ pub(super) struct Quantity {
 
 // Names of models.
 
-/// A model, as a table and an answer name it.
+/// A model, as tables and answers name it.
 pub(super) fn model(form: Form) -> &'static str {
     match form {
         Form::Plain => "access time + length/throughput",
@@ -32,7 +33,7 @@ pub(super) fn model(form: Form) -> &'static str {
     }
 }
 
-/// What the table of specifications calls no model.
+/// What the table of specifications shows instead of a model.
 pub(super) const NO_MODEL: &str = "none: longest and shortest request as measured";
 
 /// A curve, as the subject of an answer.
@@ -81,7 +82,7 @@ fn rate_text(rate: Quantity) -> String {
 
 fn time_text(time: Quantity) -> String {
     match time.interval {
-        // What may be any number has no end.
+        // An unbounded value has no upper end.
         Some(Interval { low, high }) if high < 1e15 => {
             with_range(Latency(time.value), Latency(low), Latency(high))
         }
@@ -89,7 +90,7 @@ fn time_text(time: Quantity) -> String {
     }
 }
 
-/// What requests of a curve take; of which a model is `None`, the shortest and the longest as measured.
+/// Time of requests of a curve; without a model, of the shortest and the longest as measured.
 pub(super) fn specification(
     of: Curve,
     throughput: Quantity,
@@ -180,21 +181,21 @@ pub(super) fn write_cluster(cluster: Quantity, penalty: Quantity, upper: Option<
 
 // Models of curves.
 
-/// What is known of a model that was tried.
+/// How well a model predicts.
 pub(super) struct Prediction {
     pub(super) form: Form,
-    /// Requests served or taken at once, of a model by depth that has such a number.
+    /// Requests served or queued at once, for a model by depth that has such a parameter.
     pub(super) in_flight: Option<f64>,
-    /// Points that were left out of the fit and predicted.
+    /// Points left out of the fit and predicted.
     pub(super) points: usize,
-    /// How far predictions of them are off, as a share: typically and at worst.
+    /// Error of those predictions, as a share: typical and largest.
     pub(super) typical: f64,
     pub(super) worst: f64,
-    /// The best other model, and how far it is off.
+    /// The best other model, and its error.
     pub(super) other: Option<(Form, f64)>,
 }
 
-/// How far a prediction is off.
+/// The error of a prediction.
 pub(super) fn error(share: f64) -> String {
     match share {
         ..0.001 => "under 0.1%".into(),
@@ -297,20 +298,20 @@ pub(super) fn no_write_cache(most: u64) -> Answer {
         .caveat("A cache that holds more, or drains as fast as it fills, does not show.")
 }
 
-/// What bursts of random writes have shown.
+/// Result of the bursts of random writes.
 pub(super) struct CacheBursts {
-    /// Bytes that are taken, and the ends of their interval.
+    /// Bytes that the cache takes, and the ends of the interval.
     pub(super) bytes: f64,
     pub(super) bytes_low: f64,
     pub(super) bytes_high: f64,
-    /// As writes of so many bytes.
+    /// The same as a number of writes of this length.
     pub(super) writes: f64,
     pub(super) block: u64,
-    /// At least so many times as fast as those that follow.
+    /// Speed of those writes over that of the ones that follow, at least.
     pub(super) faster: Factor,
     /// The shorter writes of which the cache takes as many.
     pub(super) as_many: Option<u64>,
-    /// The deepest queue over one write at a time.
+    /// Throughput at the deepest queue over QD1.
     pub(super) depth_gain: Option<Factor>,
 }
 
@@ -392,7 +393,8 @@ pub(super) fn repeat() -> &'static str {
 pub(super) const REMARKS: [&str; 5] =
     ["write_cluster", "read_zones", "write_zones", "write_cache", "steadiness"];
 
-/// Access time and throughput of random requests; without a model, those of the shortest and the longest as measured.
+/// Access time and throughput of random requests; without a model, those of the shortest and the longest as
+/// measured.
 pub(super) struct Times {
     pub(super) access: f64,
     pub(super) throughput: f64,
@@ -415,7 +417,7 @@ fn write_summary(times: &Times) -> String {
     }
 }
 
-/// What was found, in a sentence for each operation.
+/// The result, in a sentence for each operation.
 pub(super) fn summary(read: Option<&Times>, write: Option<&Times>, is_steady: bool) -> String {
     let found: Vec<String> = read.map(read_summary).into_iter().chain(write.map(write_summary)).collect();
     match (found.is_empty(), is_steady) {
@@ -425,7 +427,7 @@ pub(super) fn summary(read: Option<&Times>, write: Option<&Times>, is_steady: bo
     }
 }
 
-/// A summary that begins with what went wrong.
+/// A summary that begins with the error.
 pub(super) fn summary_after(problem: &Answer, summary: &str) -> String {
     format!("{}: {}. {summary}", problem.question, problem.answer)
 }
@@ -436,7 +438,7 @@ pub(super) struct OverviewLine {
     pub(super) access: Quantity,
     pub(super) throughput: Quantity,
     pub(super) model: Option<Form>,
-    /// Of the model's predictions.
+    /// Error of the model's predictions.
     pub(super) error: Option<f64>,
 }
 
@@ -497,7 +499,7 @@ pub(super) fn span_out_of_range(span: u64, block: u64, capacity: u64) -> String 
     )
 }
 
-// Titles of pictures, and what their legends say.
+// Titles and legends of charts.
 
 pub(super) fn by_length_title(op: Op) -> String {
     format!("How fast are {op}s by their length, measured and predicted?")

@@ -1,11 +1,11 @@
-//! What is known of a drive so far.
+//! The findings of all tests up to now.
 
 use super::background_io::BackgroundIo;
 use super::noise::Noise;
 use super::property::{Key, Property, State};
 use super::wording;
 
-/// What the probes so far have found. What no probe has spoken of is undecided.
+/// The findings of all tests up to now. A property that no test has found is undecided.
 #[derive(Default)]
 pub(super) struct InferredProperties {
     properties: Vec<Property>,
@@ -14,7 +14,7 @@ pub(super) struct InferredProperties {
 }
 
 impl InferredProperties {
-    /// Takes over what was found; the newest word on a property counts.
+    /// Records findings; the newest answer for a property counts.
     pub(super) fn record(&mut self, found: Vec<Property>) {
         for property in found {
             self.properties.retain(|old| old.key != property.key);
@@ -22,33 +22,33 @@ impl InferredProperties {
         }
     }
 
-    /// Takes over how steady the drive answers.
+    /// Records how steady the drive answers.
     pub(super) fn record_noise(&mut self, noise: Noise) {
         self.noise = Some(noise);
     }
 
-    /// How steady the drive answers, where that was found out.
+    /// How steady the drive answers, if that was measured.
     pub(super) fn noise(&self) -> Option<&Noise> {
         self.noise.as_ref()
     }
 
-    /// Takes over that others were met.
+    /// Records I/Os of other programs.
     pub(super) fn record_background(&mut self, background_io: BackgroundIo) {
         self.background_io = self.background_io.or(Some(background_io));
     }
 
-    /// Those that were met first.
+    /// I/Os of other programs, as first found.
     pub(super) fn background_io(&self) -> Option<BackgroundIo> {
         self.background_io
     }
 
-    /// The property as it stands.
+    /// What is known of a property.
     pub(super) fn property(&self, key: Key) -> Property {
         let found = self.properties.iter().find(|property| property.key == key);
         found.cloned().unwrap_or_else(|| Property::undecided(key, wording::not_tested()))
     }
 
-    /// The word that was found for it.
+    /// The word of a property, if it has one.
     pub(super) fn word(&self, key: Key) -> Option<&'static str> {
         self.properties.iter().find(|property| property.key == key).and_then(|property| {
             match property.state {
@@ -58,12 +58,12 @@ impl InferredProperties {
         })
     }
 
-    /// The number that was found for it.
+    /// The number of a property, if it has one.
     pub(super) fn number(&self, key: Key) -> Option<f64> {
         self.properties.iter().find(|property| property.key == key).and_then(Property::value)
     }
 
-    /// Whether it was found to be this medium: `disk`, `shingled disk`, `flash` or `virtual`.
+    /// Whether the medium is this one: `disk`, `shingled disk`, `flash` or `virtual`.
     pub(super) fn is(&self, medium: &str) -> bool {
         self.word(Key::Medium) == Some(medium)
     }

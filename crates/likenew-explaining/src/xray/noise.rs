@@ -1,8 +1,8 @@
-//! How steady a drive answers when it is asked the same again and again: what is not the drive's own doing shows here.
+//! How steady a drive answers when the same reads are repeated: shows whether something else uses the drive.
 //!
-//! Two kinds of rounds take turns: one place read again and again, which no arm has to be moved for, and a stretch read in
-//! order, which keeps the medium itself busy. What belongs to the drive's nature, such as the spread of a network's
-//! latencies or an arm that goes back to the start, counts for nothing.
+//! Two kinds of rounds take turns: one address read again and again, without any seek, and a region read
+//! sequentially, which keeps the medium busy. What belongs to the drive itself, such as the spread of a
+//! network's latencies or a seek back to the start, does not count.
 
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
@@ -26,59 +26,64 @@ pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";
 const IN_ORDER: &str = "sequential";
 
-/// So many rounds, half of them of each kind: together so long that what comes every few seconds is met.
+/// Rounds, half of them of each kind; together long enough to meet what happens every few seconds.
 const ROUNDS: usize = 16;
+/// Length of a round. Chosen: 16 of them take 5 s, and each has enough reads for a median.
 const ROUND: Nanos = Nanos::from_millis(300);
 const SAMPLES: u32 = 2048;
-/// Read in order by one I/O, and before it begins again.
+/// Length of one sequential read, and bytes read before the round starts again.
 const LENGTH: u32 = 256 << 10;
 const STRETCH: u64 = 256 << 20;
-/// Reads at the beginning of a round that count for nothing.
+/// Reads left out at the start of a round.
 const ON_THE_WAY: usize = 3;
-/// An I/O of more than so many medians is an outlier.
+/// Multiple of the median above which an I/O is an outlier. Chosen: above the spread of steady drives.
 const OUTLIER: f64 = 4.0;
-/// A read of one place that takes more than so many medians has waited for something.
+/// Multiple of the median above which a read of one address was delayed. Chosen: another program's read at
+/// QD1 adds at least half.
 const SLOW_READ_FACTOR: f64 = 1.5;
-/// What is within so many standard deviations of the drive's own spread is its nature.
+/// Standard deviations of the drive's own spread within which a latency is its own.
 const DEVIATIONS: f64 = 4.0;
-/// A spread between rounds, a share of outliers, and one of reads that had waited, above which a drive is called busy.
+/// Spread between rounds, as a share, above which the drive counts as busy. Chosen: twice what quiet drives
+/// show.
 const SPREAD_MAX: f64 = 0.05;
+/// Share of outliers from which it counts as busy. Chosen: above the rare retries of a quiet drive.
 const OUTLIERS_MAX: f64 = 0.01;
-/// The share of outliers among reads of one place, of which nothing of the drive's own makes any.
+/// The same for reads of one address, where a drive by itself makes no outliers. Chosen: one in ten thousand.
 const RARE_MAX: f64 = 1e-4;
+/// Share of delayed reads from which it counts as busy. Chosen: one read in twenty.
 const WAITED_MAX: f64 = 0.05;
 
 /// How steady a drive answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Noise {
-    /// By how much equal rounds differ beyond what the drive's own spread explains, as a share of their median: one standard
+    /// How much equal rounds differ beyond the drive's own spread, as a share of their median: one standard
     /// deviation.
     pub(super) spread: f64,
-    /// Share of I/Os that took more than four medians, and more than the drive's own spread explains: the lower end of its
-    /// 90 % interval, as few tell little.
+    /// Share of I/Os that took more than four medians, and more than the drive's own spread explains: the
+    /// lower end of its 90% interval, because few I/Os show little.
     pub(super) outliers: f64,
-    /// The same of reads of one place alone.
+    /// The same for reads of one address only.
     pub(super) rare: f64,
-    /// The same of reads of one place that took half as long again as usual.
+    /// The same for reads of one address that took more than 1.5 medians.
     pub(super) wait_share: f64,
-    /// The drive's own spread: the standard deviation of the logarithm of the latency of reading one place, as its lower half
-    /// shows it, which nobody else's I/O makes wider.
+    /// The drive's own spread: standard deviation of the logarithm of latencies of one address, from their
+    /// lower half, which no other I/O widens.
     pub(super) log_deviation: f64,
-    /// The same as the upper half shows it, which everything makes wider.
+    /// The same from their upper half, which every disturbance widens.
     pub(super) upper: f64,
-    /// The median latency of reading one place, in nanoseconds.
+    /// Median latency of reads of one address, in nanoseconds.
     pub(super) typical_ns: f64,
-    /// What others asked of the drive meanwhile.
+    /// I/Os of other programs during the test.
     pub(super) background_io: BackgroundIo,
 }
 
 impl Noise {
-    /// Whether something else than the drive decides how long an I/O takes.
+    /// Whether something other than the drive affects latencies.
     pub(super) fn is_busy(&self) -> bool {
         !self.disturbances().is_empty()
     }
 
-    /// What says so.
+    /// The disturbances that show it.
     fn disturbances(&self) -> Vec<Disturbance> {
         let outliers = self.outliers.max(self.rare);
         let disturbances = [
@@ -92,7 +97,7 @@ impl Noise {
     }
 }
 
-/// What disturbs an X-ray: how the drive answered, and `background_io` that a later test met.
+/// What disturbs an X-ray: the noise of the drive, and `background_io` that a later test met.
 pub(super) fn disturbances(noise: Option<&Noise>, background_io: Option<BackgroundIo>) -> Vec<Disturbance> {
     let mut disturbances = noise.map(Noise::disturbances).unwrap_or_default();
     let is_known = noise.is_some_and(|noise| noise.background_io.disturb());
@@ -100,7 +105,7 @@ pub(super) fn disturbances(noise: Option<&Noise>, background_io: Option<Backgrou
     disturbances
 }
 
-/// Reads one place again and again, and a stretch in order.
+/// Reads one address again and again, and a region sequentially.
 pub(super) struct NoiseExperiment;
 
 impl Experiment for NoiseExperiment {
@@ -131,12 +136,12 @@ impl Experiment for NoiseExperiment {
 fn noise(rounds: &[&Segment]) -> Option<Noise> {
     let of = |kind: &str| -> Vec<Vec<f64>> {
         let rounds = rounds.iter().filter(|round| own_name(round).starts_with(kind));
-        // The first reads of a round may have a way to go that the others have not.
+        // The first reads of a round may include a seek that the others do not.
         let rounds = rounds.map(|round| latencies(round).split_off(ON_THE_WAY.min(round.samples.len())));
         rounds.filter(|round| round.len() > 1).collect()
     };
     let same = Rounds::from_times(&of(SAME_PLACE))?;
-    // The first round in order may find less of the map at hand than those after it.
+    // The first sequential round may miss the mapping cache more than those after it.
     let in_order = Rounds::from_times(of(IN_ORDER).get(1..).unwrap_or_default());
     let worst = |of: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, of).max(of(&same));
     Some(Noise {
@@ -151,7 +156,7 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
     })
 }
 
-/// What equal rounds of one kind show.
+/// The result of the equal rounds of one kind.
 struct Rounds {
     spread: f64,
     outliers: f64,
@@ -190,8 +195,9 @@ impl Rounds {
     }
 }
 
-/// The standard deviation of the logarithm of these as their lower and as their upper half shows it: the distances from the
-/// median to the tenth and to the ninetieth percentile, which are 1.2816 standard deviations of a normal distribution.
+/// The standard deviation of the logarithm of these from their lower and from their upper half: the distances
+/// from the median to the tenth and to the ninetieth percentile, which are 1.2816 standard deviations of a
+/// normal distribution.
 pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
     let (low, high) = (quantile(latencies, 0.1)?, quantile(latencies, 0.9)?);
     let middle = median(latencies)?;
@@ -202,9 +208,9 @@ pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    /// Latencies of a log-normal distribution by its quantiles, in an order without meaning.
+    /// Latencies of a log-normal distribution by its quantiles, shuffled.
     fn log_normal(count: usize, deviation: f64) -> Vec<f64> {
-        // Tukey's lambda of 0.14 is the normal distribution to within a hundredth up to three deviations.
+        // Tukey's lambda of 0.14 is the normal distribution within 1% up to three deviations.
         let quantile = |p: f64| (p.powf(0.14) - (1.0 - p).powf(0.14)) / 0.1975;
         let p = |index: usize| ((index * 7919) % count) as f64 / count as f64 + 0.5 / count as f64;
         (0..count).map(|index| 8e5 * (deviation * quantile(p(index))).exp()).collect()

@@ -1,4 +1,4 @@
-//! Why a property is as it is said to be, and what would decide it where it is unknown.
+//! Why a property has its value, and what would decide it if it is unknown.
 
 use likenew_core::drive::Kind;
 
@@ -6,38 +6,38 @@ use super::context::ExperimentContext;
 use super::fill::SIMULATED_MAX;
 use super::wording;
 
-/// Why a property is as it is said to be.
+/// Why a property has its value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reason {
-    /// In a few words, as a table has room for.
+    /// In a few words, for the table.
     pub(super) how: String,
     /// With its numbers, in sentences.
     pub(super) evidence: Vec<String>,
-    /// What would decide an unknown property, where something would.
+    /// What would decide an unknown property, if anything would.
     pub(super) remedy: Option<Remedy>,
 }
 
 /// What would decide an unknown property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// To ask again while nothing else uses the drive.
+    /// Run again while nothing else uses the drive.
     Quiet,
-    /// To allow more writes.
+    /// Allow more writes.
     MoreWrites,
-    /// To allow that the target is overwritten.
+    /// Allow the target to be overwritten.
     Consent,
-    /// To look at all addresses of the drive.
+    /// Test all addresses of the drive.
     WholeDrive,
-    /// To run the tests that this one builds on.
+    /// Run the tests that this one depends on.
     OtherTests,
-    /// To read for up to 45 minutes.
+    /// Read for up to 45 minutes.
     LongReads,
-    /// To let an empty bucket of credits fill first.
+    /// Let the burst credits fill up first.
     Rest,
 }
 
 impl Reason {
-    /// In a few words, and as a sentence.
+    /// From a few words and a sentence.
     pub(super) fn new(how: impl Into<String>, sentence: impl Into<String>) -> Self {
         Self { how: how.into(), evidence: vec![sentence.into()], remedy: None }
     }
@@ -49,14 +49,14 @@ impl Reason {
         self
     }
 
-    /// The same sentences for something else.
+    /// The same sentences with other short words.
     #[must_use]
     pub(super) fn how(mut self, how: impl Into<String>) -> Self {
         self.how = how.into();
         self
     }
 
-    /// Says what would decide it.
+    /// Adds what would decide it.
     #[must_use]
     pub(super) fn decided_by(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);
@@ -65,7 +65,7 @@ impl Reason {
 }
 
 impl ExperimentContext<'_> {
-    /// Why so much cannot be written here.
+    /// Why this many bytes cannot be written here.
     pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
         match self.evidence.geometry.writable {
             true => wording::too_few_writes(bytes, self.remaining),
@@ -73,7 +73,7 @@ impl ExperimentContext<'_> {
         }
     }
 
-    /// Why a drive that was filled is not to be had here, or would not be the whole drive.
+    /// Why the drive cannot be filled here, or only in part.
     pub(super) fn part_refusal(&self) -> Reason {
         match self.evidence.identity.kind {
             Kind::Device | Kind::Simulated => wording::part_of_drive(),

@@ -1,4 +1,4 @@
-//! What the comparison of new and used decides.
+//! The result of comparing new and used.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{FlashCounters, Identity, Kind};
@@ -16,11 +16,11 @@ use super::phase::Phase;
 use super::recipe::AGING;
 use super::wording::{self, Drop, Transition};
 
-/// A drop of less than this is nothing that a user notices, in percent (a convention of ours).
+/// Drop in percent below which a user notices nothing (our choice).
 const NOTICED_PERCENT: f64 = 10.0;
-/// Passes that differ by more than this factor, fastest to slowest, did not measure one level (a convention of ours).
+/// Ratio of the fastest pass to the slowest above which passes did not measure one level (our choice).
 const UNSTEADY_RATIO: f64 = 1.25;
-/// Passes that decide most of what one pass leaves open; Student's factor falls from 12.7 to 4.3 by the third.
+/// Number of passes to advise after one; Student's factor falls from 12.7 to 4.3 by the third.
 const PASSES_AFTER_ONE: u32 = 3;
 
 /// All answers, most important first, and the summary.
@@ -29,7 +29,7 @@ pub(super) struct AgeAnswers {
     pub(super) answers: Vec<Answer>,
 }
 
-/// Random writes first, as they fall furthest, with what there is to say of the aging.
+/// Random writes first, because they fall furthest, with the aging as background.
 pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[Comparison]) -> AgeAnswers {
     let [writes, _, _, _, sequential, random_reads, sequential_reads, score] = comparisons else {
         unreachable!("the table has eight lines")
@@ -54,7 +54,7 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
     AgeAnswers { summary, answers }
 }
 
-/// The summary where a metric surely fell; where none did, the first answer makes it.
+/// The summary if a metric fell beyond doubt; otherwise the first answer makes it.
 fn fallen(subject: &str, comparison: &Comparison, is_alone: bool) -> Option<String> {
     match classify(&comparison.fall(Phase::Used)?, is_alone) {
         Drop::Fell { percent, .. } => Some(wording::fell(subject, transition(comparison)?, percent)),
@@ -67,7 +67,8 @@ fn transition(comparison: &Comparison) -> Option<Transition> {
     Some(Transition { unit: comparison.unit, new, used })
 }
 
-/// What a drop and its interval decide. On a drive that others may use, a fall counts only if reads stayed.
+/// Classifies a drop by its interval. On a drive that other programs may use, a fall counts only if reads did
+/// not change.
 fn classify(fall: &Fall, is_alone: bool) -> Drop {
     let Some(interval) = fall.interval else { return Drop::OnePass };
     let percent = fall.percent;
@@ -93,7 +94,7 @@ fn with_estimate(answer: Answer, fall: &Fall) -> Answer {
     }
 }
 
-/// How steady it was, what was done between the measurements, and what "new" means.
+/// Adds how steady the drive was, what was done between the measurements, and what "new" means.
 fn with_background(answer: Answer, options: &AgeOptions, evidence: &Evidence, writes: &Comparison) -> Answer {
     let segments = &evidence.segments;
     let sentences = [unsteady(writes), aging(segments, options), write_amplification(segments)];
@@ -102,7 +103,7 @@ fn with_background(answer: Answer, options: &AgeOptions, evidence: &Evidence, wr
     caveat.into_iter().fold(answer, Answer::caveat)
 }
 
-/// How a rate went where it did not keep one level.
+/// The change of a rate that was not level.
 fn unsteady(comparison: &Comparison) -> Option<String> {
     let passes = comparison.passes_in(Phase::Used);
     let [first, .., last] = passes else { return None };
@@ -112,7 +113,7 @@ fn unsteady(comparison: &Comparison) -> Option<String> {
     is_unsteady.then(|| wording::not_steady("Random writes", comparison.unit, *first, *last))
 }
 
-/// Whether reads stayed as they were; which of the two fell further gives the number.
+/// Whether reads did not change; the one that fell further gives the number.
 fn reads(random: &Comparison, sequential: &Comparison) -> Option<Answer> {
     let falls = [random.fall(Phase::Used)?, sequential.fall(Phase::Used)?];
     let [random_drop, sequential_drop] = falls.map(|fall| classify(&fall, true));
@@ -125,7 +126,8 @@ fn reads(random: &Comparison, sequential: &Comparison) -> Option<Answer> {
     Some(with_estimate(answer, &worse))
 }
 
-/// Whether reads, which aging leaves alone, stayed as they were, not faster either: then nothing else used the drive.
+/// Whether reads, which aging leaves alone, are unchanged and no faster either: then nothing else used the
+/// drive.
 fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
     [random, sequential].into_iter().all(|comparison| {
         comparison.fall(Phase::Used).is_some_and(|fall| match classify(&fall, true) {
@@ -135,14 +137,14 @@ fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
     })
 }
 
-/// Whether idle time restored random writes; nothing where they had not fallen.
+/// Whether idle time restored random writes; `None` if they had not fallen.
 fn rest(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
     let (used, rested) = (writes.fall(Phase::Used)?, writes.fall(Phase::Rested)?);
     let has_fallen = matches!(classify(&used, true), Drop::Fell { .. });
     has_fallen.then(|| wording::rest(options.rest, used.percent, rested.percent, classify(&rested, true)))
 }
 
-/// What was done to the drive between the measurements; nothing before any of it was done.
+/// What was done to the drive between the measurements; `None` before that.
 fn aging(segments: &[Segment], options: &AgeOptions) -> Option<String> {
     let of: Vec<&Segment> = aging_segments(segments).collect();
     let bytes: u64 = of.iter().map(|segment| segment.bytes(Op::Write)).sum();
@@ -154,7 +156,7 @@ fn aging_segments(segments: &[Segment]) -> impl Iterator<Item = &Segment> {
     segments.iter().filter(|segment| segment.workload.name.starts_with(AGING))
 }
 
-/// Bytes programmed over bytes written during the aging, where a simulated drive of flash counts them.
+/// Bytes programmed over bytes written during the aging, if the simulated drive has flash counters.
 fn write_amplification(segments: &[Segment]) -> Option<String> {
     let first = segments.iter().position(|segment| segment.workload.name.starts_with(AGING))?;
     let before: FlashCounters = segments[first.checked_sub(1)?].accounting?;
@@ -175,8 +177,8 @@ fn missing_reference(identity: &Identity) -> Option<String> {
     }
 }
 
-/// What would decide an open question, and what restores a drive that has fallen. A simulated drive begins every run in the
-/// state that its target names, so that there is nothing to restore.
+/// Adds commands that would decide an open question or restore a drive that has fallen. A simulated drive
+/// begins every run in the state that its target names, so there is nothing to restore.
 fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> Answer {
     let is_simulated = evidence.identity.kind == Kind::Simulated;
     match answer.standing {

@@ -17,9 +17,10 @@ pub(super) const RANDOM_WRITES_TITLE: &str = "Random write speed over time";
 pub(super) const AGING_TITLE: &str = "Write speed while aging";
 pub(super) const AGING_AXIS: &str = "written while aging";
 
-/// What a table shows where nothing was measured.
+/// The table's sign for a missing measurement.
 const MISSING: &str = "–";
-/// From this ratio on, a change is a factor rather than a percentage: 5.8× is read faster than +481%.
+/// Ratio from which a change is shown as a factor and not as a percentage. Chosen: 5.8× is read faster than
+/// +481%.
 const FACTOR_MIN: f64 = 2.0;
 
 /// A metric before and after, in its unit: `bytes/s`, `ns` or `points`.
@@ -64,7 +65,7 @@ fn slower_range(interval: Interval) -> String {
     format!("{} slower", range(lost(interval.low), lost(interval.high)))
 }
 
-/// What a change of a rate or a score decides.
+/// The kind of a change of a rate or a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Drop {
     /// It fell by more than what counts.
@@ -128,7 +129,7 @@ pub(super) fn fell(subject: &str, values: Transition, percent: f64) -> String {
     format!("{subject} fell {}: {}.", lost(percent), values.text())
 }
 
-/// The score, which few know.
+/// Explains the score, which few readers know.
 pub(super) fn score_explained() -> &'static str {
     "The score plays ten mixes of I/O with PCMark 8's published counts; it is not PCMark's own score."
 }
@@ -208,7 +209,7 @@ pub(super) fn write_amplification(factor: f64) -> String {
     format!("Write amplification was {} meanwhile.", digits(factor))
 }
 
-/// A simulated drive that was opened in another state than new.
+/// A simulated drive that was opened in a state other than new.
 pub(super) fn was_not_new(state: &str) -> String {
     format!("\"New\" is the drive as it was found, and the drive was not new then (state={state}).")
 }
@@ -227,7 +228,7 @@ pub(super) fn more_passes(plan: &Plan, options: &str, is_simulated: bool) -> Act
     rerun("more_passes", why, plan, options)
 }
 
-/// Restores what aging has slowed down; nothing of a plan that leaves its target open.
+/// Restores what aging has slowed down; `None` for a plan without a target.
 pub(super) fn recondition(plan: &Plan) -> Option<Action> {
     let line = command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")?;
     Some(Action::new("recondition", "Restore the write speed").command(line))
@@ -240,7 +241,7 @@ pub(super) struct TableRow {
     pub(super) new: Option<f64>,
     pub(super) used: Option<f64>,
     pub(super) rested: Option<f64>,
-    /// The interval of the drop in percent; nothing of one pass, or of a maximum.
+    /// The interval of the drop in percent; `None` for one pass, or for a maximum.
     pub(super) interval: Option<Interval>,
     /// Of new, 1 where it is as good.
     pub(super) share: Option<f64>,

@@ -1,4 +1,4 @@
-//! What the scores of a run decide.
+//! The result of the scores of a run.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
@@ -18,14 +18,14 @@ use super::wording::{self, ApplicationRow, Overall, ShareRange, StageRow};
 use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::wording::answer_as_summary;
 
-/// A score is known when its interval is within so much of it, and speed is kept when no more than so much is lost; our
+/// Width of an interval, as a share, up to which a score is known, and loss up to which speed is kept; our
 /// choice, as half of what SNIA allows between rounds.
 const NOTICED: f64 = 0.10;
-/// So many passes are advised where one was made, and where several were not enough.
+/// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
 
-/// What decides a run, and what advice needs.
+/// The run, with what its actions need.
 pub(super) struct Run<'a> {
     pub(super) options: &'a AppsOptions,
     pub(super) plan: &'a Plan,
@@ -33,7 +33,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Puts summary, answers and overview, most important first.
+    /// Adds summary, answers and overview, most important first.
     pub(super) fn put(&self, findings: &mut Findings, measured: &AppResults<'_>) {
         if self.options.consistency {
             self.put_consistency(findings, measured);
@@ -111,7 +111,8 @@ impl Run<'_> {
         Some((answer.estimate(100.0 * left.value, 100.0 * left.low, 100.0 * left.high, "%"), value))
     }
 
-    /// The options of the same run with so many passes; none with applications of one's own, whose file is not known.
+    /// The options of the same run with this many passes; `None` with custom applications, whose file is
+    /// unknown.
     fn rerun_options(&self, passes: u32) -> Option<String> {
         let AppsOptions { applications, custom, consistency, minutes, .. } = self.options;
         if !custom.is_empty() {
@@ -192,13 +193,13 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the last idle time restored it to within what is noticed of its best. Its one score is as uncertain as a
-    /// steady one.
+    /// Whether the last idle time restored the score to within a tenth of its best. That single score is as
+    /// uncertain as a steady one.
     fn recovery(&self, fall: Option<Fall>, steady: &[f64], recovered: &[f64], best: f64) -> Option<Answer> {
         let fall = fall.filter(|fall| fall.has_fallen() != Some(false))?;
         let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
         let left = last / best;
-        // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); its own half of that is t·s.
+        // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); half of that range is t·s.
         let range = mean_interval(steady, CONFIDENCE).map(|of| {
             let half = (of.high - of.low) / 2.0 * (steady.len() as f64).sqrt() / best;
             ShareRange { value: left, low: (left - half).max(0.0), high: left + half }
@@ -223,7 +224,7 @@ impl Run<'_> {
     }
 }
 
-/// Puts the summary where nothing was decided, and lists below it what the summary leaves out.
+/// Adds a summary if nothing was decided, and lists below it what the summary leaves out.
 pub(super) fn finish(findings: &mut Findings) {
     if findings.summary.is_empty() {
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
@@ -232,7 +233,7 @@ pub(super) fn finish(findings: &mut Findings) {
     findings.overview.answers = rest.map(|answer| answer.id.clone()).collect();
 }
 
-/// All passes together; none before every application was played once.
+/// All passes together; `None` before every application was replayed once.
 fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
     let scores: Vec<f64> = overalls.iter().map(|of| of.score).collect();
     let metric = |of: fn(&OverallScore) -> f64| {
@@ -249,7 +250,7 @@ fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
     })
 }
 
-/// What is lost where this is left.
+/// The share lost if this share is left.
 fn rest_of(left: ShareRange) -> ShareRange {
     ShareRange { value: 1.0 - left.value, low: 1.0 - left.high, high: 1.0 - left.low }
 }

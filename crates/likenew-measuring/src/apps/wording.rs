@@ -10,7 +10,7 @@ use likenew_stats::steady_state::ROUNDS;
 
 use likenew_procedure_support::wording::{count, list, rerun};
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const SCORES_TITLE: &str = "Score of each application";
@@ -92,7 +92,7 @@ pub(super) fn wrong_depth(text: &str, depth_max: u32, shares_max: usize) -> Stri
     )
 }
 
-/// What all applications together came to.
+/// The result of all applications together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overall {
     pub(super) score: f64,
@@ -187,7 +187,7 @@ pub(super) fn passes_keep_speed(left: ShareRange) -> Answer {
     Answer::good("speed_over_passes", "Speed over passes", answer)
 }
 
-/// `lost`: what the last pass' score is below the first's.
+/// `lost`: the drop of the score from the first pass to the last.
 pub(super) fn passes_lose_speed(lost: ShareRange) -> Answer {
     let answer = format!("the last pass scored {} less than the first", lost.text());
     Answer::problem("speed_over_passes", "Speed over passes", answer)
@@ -217,7 +217,7 @@ pub(super) fn speed_of_one_application(left: Share) -> Answer {
         .caveat("One application does not show how others would differ.")
 }
 
-/// Adds the command that decides it; none for applications of one's own, of which the plan does not know the file.
+/// Adds the command that decides it; none for custom applications, whose file the plan does not know.
 pub(super) fn with_rerun(answer: Answer, plan: &Plan, options: Option<&str>) -> Answer {
     const WHY: &str = "Measure how much scores vary";
     match options {
@@ -226,7 +226,7 @@ pub(super) fn with_rerun(answer: Answer, plan: &Plan, options: Option<&str>) -> 
     }
 }
 
-/// `lost`: what the score under writing is below the best.
+/// `lost`: the drop of the score under writes from the best.
 pub(super) fn writing_costs_score(lost: ShareRange, best: f64) -> Answer {
     let answer = format!("{} below the best score of {}", lost.text(), points_with_range(best, None));
     Answer::problem("score_under_writes", "Score under constant writes", answer)
@@ -242,7 +242,7 @@ pub(super) fn writing_costs_no_score(lost: ShareRange, best: f64) -> Answer {
         .caveat(NOT_PCMARK)
 }
 
-/// `lost` has a range where several phases were measured.
+/// `lost` has a range if several phases were measured.
 pub(super) fn score_under_writes_unclear(lost: Share, range: Option<ShareRange>, best: f64) -> Answer {
     let text = range.map_or_else(|| lost.to_string(), ShareRange::text);
     let answer =

@@ -11,7 +11,7 @@ use likenew_stats::interval::Interval;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::wording::{capitalize, count, rerun};
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const BANDWIDTH_TITLE: &str = "Speed of each test";

@@ -1,4 +1,4 @@
-//! What part of each speed is RAM, with the interval that decides it.
+//! The share of RAM in each speed, with the interval that decides it.
 
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
@@ -12,16 +12,16 @@ use super::results::{CacheResults, MeasuredLevel};
 use super::wording::{self, RamShare, Speeds};
 use likenew_procedure_support::pattern::Pattern;
 
-/// A share of RAM below this does not matter, as a share of 1; our choice.
+/// Share of RAM, in 0..1, below which it does not matter; our choice.
 const MARGIN: f64 = 0.05;
-/// Above this share of what likenew reaches without a drive, its own overhead is part of a speed; our choice.
+/// Share of the speed without a drive above which likenew's own overhead is part of a speed; our choice.
 const NEAR_TOOL: f64 = 0.5;
-/// So many passes are advised where one was made, and where several were not enough.
+/// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
 
-/// Reads and writes of each pattern, then whether direct I/O is direct; that first where it is not, as no other number
-/// means anything then.
+/// Reads and writes of each pattern, then whether direct I/O is direct; if it is not, that comes first,
+/// because no other number means anything then.
 pub(super) fn answers(measured: &CacheResults<'_>, options: &CacheOptions, plan: &Plan) -> Vec<Answer> {
     let patterns = || options.tests.iter().map(|test| test.pattern);
     let reads = patterns().filter_map(|pattern| repeated_read(measured, pattern, plan));
@@ -61,7 +61,8 @@ fn buffered_write(measured: &CacheResults<'_>, pattern: Pattern, plan: &Plan) ->
     Some(with_tool_limit(answer, measured, buffered))
 }
 
-/// Whether what went past the page cache reached the device, and whether it surely did not; the worst of all decides.
+/// Whether I/O past the page cache reached the device, and whether some certainly did not; the worst result
+/// decides.
 fn direct(measured: &CacheResults<'_>, plan: &Plan) -> Option<(Answer, bool)> {
     let direct = measured.levels.iter().filter(|of| of.cell.level == Level::Direct);
     let high = |of: &&MeasuredLevel<'_>| of.ram_interval().map_or(f64::INFINITY, |interval| interval.high);
@@ -78,7 +79,7 @@ fn direct(measured: &CacheResults<'_>, plan: &Plan) -> Option<(Answer, bool)> {
     Some((with_reasons(answer, worst, ram, plan), misses_drive))
 }
 
-/// A level has RAM in it when more than the margin is certain, and none when less is.
+/// A level contains RAM if more than the margin is certain, and none if less is.
 fn ram_share(of: &MeasuredLevel<'_>) -> RamShare {
     let Some(share) = of.ram().map(Share) else { return RamShare::Uncounted };
     match of.ram_interval() {
@@ -94,7 +95,7 @@ fn speeds(of: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Speeds 
     Speeds { rate: Rate(of.speed()), nearer: nearer.map(|nearer| Rate(nearer.speed())) }
 }
 
-/// Adds the number, and where it decides nothing, why not and what would.
+/// Adds the number and, if nothing was decided, why not and what would.
 fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, plan: &Plan) -> Answer {
     let answer = match (of.ram(), of.ram_interval()) {
         (Some(share), Some(Interval { low, high })) => {

@@ -10,7 +10,7 @@ use likenew_stats::interval::Interval;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::wording::{capitalize, rerun};
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const LEVELS_TITLE: &str = "Speed at each level between program and drive";
@@ -29,12 +29,12 @@ pub(super) fn line_name(pattern: Pattern, op: Op) -> String {
     format!("{pattern} {op}")
 }
 
-/// How much of what was moved came from memory or stayed there, and what is known of that.
+/// How much of the bytes moved came from memory or stayed there, and how certain that is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RamShare {
     /// Nothing below the target counts bytes.
     Uncounted,
-    /// Of a single pass, so without an interval.
+    /// From a single pass, so without an interval.
     OnePass(Share),
     /// The interval holds both a share that matters and one that does not.
     Unclear(Share, Interval),
@@ -54,7 +54,7 @@ impl RamShare {
     }
 }
 
-/// A speed, and the same I/O one level nearer to the drive where that was measured.
+/// A speed, and that of the same I/O one level nearer to the drive, if it was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speeds {
     pub(super) rate: Rate,
@@ -72,7 +72,7 @@ impl Speeds {
     }
 }
 
-/// Reads of what was read just before, through the page cache.
+/// Reads of data that was just read, through the page cache.
 pub(super) fn repeated_read(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("direct reads");
     let id = format!("{pattern}_repeated_read");
@@ -112,7 +112,7 @@ pub(super) fn buffered_write(pattern: Pattern, ram: RamShare, speeds: Speeds) ->
     }
 }
 
-/// Direct I/O that reached the drive; `name` is the operation of which RAM had the largest share.
+/// Direct I/O that reached the drive; `name` is the operation with the largest share of RAM.
 pub(super) fn direct_reaches_drive(name: &str, ram: RamShare) -> Answer {
     let share = ram.text().unwrap_or_else(|| MISSING.into());
     let answer = format!("reaches the drive; RAM had at most {share}, in {name}");

@@ -23,7 +23,7 @@ pub(super) struct Ratio {
     interval: Interval,
 }
 
-/// What the ratio of two speeds says.
+/// What a ratio of two speeds shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpeedRelation {
     Faster,
@@ -58,7 +58,7 @@ impl Ratio {
     }
 }
 
-/// What a curve says.
+/// What a curve shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Conclusion {
     /// The less the data compresses to, the faster: zeros to random data.
@@ -69,9 +69,9 @@ pub(super) enum Conclusion {
     Zeros(Ratio),
     /// Zeros are slower.
     Slower(Ratio),
-    /// It does not matter; the ratio that is furthest from 1.
+    /// Compressibility does not matter; the ratio furthest from 1.
     Indifferent(Ratio),
-    /// Not decided; the ratio where there is one.
+    /// Not decided; with the ratio, if there is one.
     Open(Option<Ratio>),
 }
 
@@ -99,9 +99,9 @@ impl Conclusion {
         matches!(self, Self::Compresses(_) | Self::OnlyZeros(_) | Self::Zeros(_) | Self::Slower(_))
     }
 
-    /// The ratio of zeros to random data that an indifferent curve may be away from 1.
+    /// Largest distance from 1 of the ratio of zeros to random data on an indifferent curve.
     pub(super) fn indifference(&self) -> Option<f64> {
-        // Less than this is not worth telling apart.
+        // Smallest distance that is reported, as a share. Chosen: less is not worth telling apart.
         const DISTANCE_MIN: f64 = 0.001;
         match self {
             Self::Indifferent(ratio) => Some(ratio.distance().max(DISTANCE_MIN)),
@@ -114,7 +114,7 @@ impl Conclusion {
         matches!(self, Self::Open(_))
     }
 
-    /// What it comes to for one operation of one test.
+    /// The answer for one operation of one test.
     pub(super) fn answer(&self, curve: &Curve, compressor: Compressor<'_>, plan: &Plan) -> Answer {
         let subject = curve.subject();
         let factor = |ratio: &Ratio| Factor(ratio.value);
@@ -166,11 +166,11 @@ impl Conclusion {
     }
 }
 
-/// So many passes are advised where one was made, and where several were not enough.
+/// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
 
-/// Between a folder and the drive lies a file system, and some of those compress.
+/// A folder has a file system between it and the drive, and some of those compress.
 pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
     const COMPRESSING: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "ntfs3"];
     let name = identity.facts.iter().find(|(name, _)| name == "file system").map(|(_, kind)| kind.as_str());
@@ -180,10 +180,10 @@ pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
     }
 }
 
-/// Above this many bytes a second, the time that it takes to generate random data shows; measured by the calibration.
+/// Rate in bytes a second above which the time to generate random data shows; measured by the calibration.
 const HIGH_BYTES_PER_S: f64 = 1e9;
 
-/// Bytes that are written have to be generated, random ones with more work than zeros.
+/// Data to write must be generated, and random data takes more work than zeros.
 fn is_too_fast_for_generator(curve: &Curve) -> bool {
     let is_fast = curve.steps[0].bytes_per_s().is_some_and(|speed| speed > HIGH_BYTES_PER_S);
     curve.op == Op::Write && is_fast

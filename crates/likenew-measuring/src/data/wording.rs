@@ -12,7 +12,7 @@ use likenew_procedure_support::wording::{capitalize, count, list, rerun};
 
 use super::Test;
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 pub(super) const CURVE_TITLE: &str = "Speed by how compressible the data is";
@@ -65,7 +65,7 @@ impl Subject {
     }
 }
 
-/// A mean of passes; without an interval where there was one pass.
+/// A mean of passes; without an interval for a single pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speed {
     pub(super) bytes_per_s: f64,
@@ -102,11 +102,11 @@ pub(super) fn ends(subject: Subject, ends: Ends) -> String {
     format!("{}, in blocks of {} at QD{depth}.", capitalize(&ends.text()), Size(block))
 }
 
-/// Whose doing a difference is.
+/// Which layer may compress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compressor<'a> {
     Drive,
-    /// A file system that can compress lies above the drive.
+    /// The drive, or a file system above it that can compress.
     FileSystemOrDrive(&'a str),
 }
 
@@ -125,7 +125,7 @@ pub(super) fn only_zeros(subject: Subject, ratio: Factor) -> Answer {
     Answer::info(subject.id(), subject.question(), answer)
 }
 
-/// `step`: what the most compressible data other than zeros compresses to.
+/// `step`: what the most compressible data except zeros compresses to.
 pub(super) fn slightly_compressible_gains_nothing(step: Share) -> String {
     format!("Data that compresses to {step} is as slow as random data.")
 }
@@ -140,7 +140,7 @@ pub(super) fn zeros_slower(subject: Subject, ratio: Factor) -> Answer {
     Answer::info(subject.id(), subject.question(), answer)
 }
 
-/// `within`: how far from equal speeds may be at most.
+/// `within`: the largest possible difference between the speeds.
 pub(super) fn indifferent(subject: Subject, within: Share) -> Answer {
     let answer = format!("any data is equally fast, within {within}");
     Answer::info(subject.id(), subject.question(), answer)
@@ -255,7 +255,7 @@ pub(super) fn other_file_systems_left_out(folders: u64) -> String {
     format!("Left out: {folders} on other file systems; --cross-file-systems includes them.")
 }
 
-/// What files get of one operation; `of_zeros` is its share of the speed of zeros.
+/// The speed of files for one operation; `of_zeros` is its share of the speed of zeros.
 pub(super) fn expected(pattern: Pattern, op: Op, rate: Rate, of_zeros: Share) -> Answer {
     let answer = format!("about {rate}, {of_zeros} of the speed of zeros");
     let question = format!("Your files, {pattern} {op}");
@@ -289,7 +289,7 @@ pub(super) fn summary_of_indifference(within: Share) -> String {
     format!("Compressibility does not change the speed: any data is equally fast, within {within}.")
 }
 
-/// What the summary adds about files, where it matters what they are.
+/// The summary about files, if their content matters.
 pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) -> String {
     let name = subject.name();
     format!("Your files compress to {share} of their size: their {name}s run at about {rate}.")
@@ -304,11 +304,11 @@ pub(super) fn summary_of_scan(share: Share) -> String {
 pub(super) struct TableRow {
     pub(super) subject: Subject,
     pub(super) ends: Ends,
-    /// What files get; none where no files were read.
+    /// The speed of files; `None` if no files were read.
     pub(super) expected: Option<Rate>,
 }
 
-/// The column of files is left out where none were read.
+/// The column of files is left out if none were read.
 pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> OverviewTable {
     let mut headings = vec!["test", "zeros", "random data"];
     headings.extend(has_files.then_some("your files"));

@@ -1,4 +1,5 @@
-//! What a run of endure decides: what is left of the best speed, where the level changes, and whether it is steady.
+//! The result of endure: the share of the best speed that is left, where the level changes, and whether it is
+//! steady.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
@@ -18,11 +19,11 @@ use super::steadiness::Steadiness;
 use super::test_series::{KneeRow, TestSeries};
 use super::wording::{self, Outcome, Remainder, SaturationEnd, Stretch};
 
-/// Garbage collection in the background can halve the speed of reads. Less than this share of the best speed is more than
-/// that (a convention of ours).
+/// Share of the best speed that reads must keep, in 0..1: background garbage collection can halve it, and
+/// less than this is more than that (our choice).
 const READ_SHARE_MIN: f64 = 0.25;
 
-/// What the tests of one operation say.
+/// The answers for the tests of one operation.
 pub(super) fn loop_answers(
     of: &LoopTest,
     evidence: &Evidence,
@@ -40,7 +41,7 @@ pub(super) fn loop_answers(
     answers
 }
 
-/// What limits the results of a loop.
+/// The limits of the results of a loop.
 pub(super) fn loop_caveats(of: &LoopTest, evidence: &Evidence) -> Vec<String> {
     let mut caveats: Vec<String> = missing_purge(&evidence.identity).map(String::from).into_iter().collect();
     if of.options.trim && !evidence.geometry.trims {
@@ -51,14 +52,14 @@ pub(super) fn loop_caveats(of: &LoopTest, evidence: &Evidence) -> Vec<String> {
     caveats
 }
 
-/// Whether a folder's file system is not known to pass deletions on to the drive at once.
+/// Whether a folder's file system may delay TRIM for deleted files.
 fn keeps_deletions(identity: &Identity) -> bool {
     let options = identity.facts.iter().find(|(name, _)| name == "mount options");
     let discards = options.is_some_and(|(_, options)| options.split(',').any(|option| option == "discard"));
     identity.kind == Kind::Folder && !discards
 }
 
-/// What is left of the best speed, from the tests that are steady.
+/// The share of the best speed that is left, from the steady tests.
 fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     let shares = levels.iter().filter_map(|level| level.share().map(|share| (share, *level)));
     let (share, level) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -74,12 +75,12 @@ fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     if let Some((mean, Some(interval))) = level.steady {
         answer = answer.estimate(mean, interval.low.max(0.0), interval.high, "bytes/s");
     }
-    // Of a single test the answer says all of it.
+    // The answer says everything about a single test.
     let tests = levels.iter().filter(|_| levels.len() > 1);
     Some(tests.map(|level| level.sentence()).fold(answer, Answer::with_evidence))
 }
 
-/// Where the levels change. `area` is what a fill writes.
+/// Where the levels change. `area` is the bytes of a fill.
 fn knees(op: Mix, levels: &[&Level<'_>], area: u64) -> Answer {
     let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
     if let Some(first) = knees.iter().map(|knee| knee.at_bytes).min() {
@@ -118,7 +119,8 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer 
     of(true).map(window).fold(answer, Answer::with_evidence)
 }
 
-/// Of a test of the specification, most important first. `level`: of the write saturation, with the bytes of a fill.
+/// For a test of the specification, most important first. `level`: for write saturation, with the bytes of a
+/// fill.
 pub(super) fn snia_answers(
     of: &Snia,
     evidence: &Evidence,
@@ -146,14 +148,14 @@ pub(super) fn snia_answers(
     answers
 }
 
-/// The specification allows a part of the drive, if that is reported.
+/// The specification allows a part of the drive if that is reported.
 fn coverage(of: &Snia, evidence: &Evidence) -> Option<String> {
     let (area, there) = (of.area(&evidence.geometry), evidence.geometry.capacity);
     let share = area as f64 / there.max(1) as f64;
     (share < 0.995).then(|| wording::active_range(Share(share), Size(area)))
 }
 
-/// The metrics that the test is made for.
+/// The metrics that the test measures.
 fn result(test: SniaTest, results: &[Results<'_>]) -> Option<Answer> {
     let find = |block: u32, op: Op| {
         results.iter().find(|result| result.point.test.block == block && result.point.op == Mix::Only(op))
@@ -200,7 +202,7 @@ fn result(test: SniaTest, results: &[Results<'_>]) -> Option<Answer> {
     })
 }
 
-/// Whether a phase has become steady, and what its window was.
+/// Whether a phase has become steady, with its window.
 fn rounds_steadiness(progress: &Progress<'_>) -> Answer {
     let rounds = progress.rounds.len();
     let points = &progress.phase.points;
@@ -242,7 +244,7 @@ fn saturation(level: &Level<'_>, phases: &[Progress<'_>]) -> Answer {
     ))
 }
 
-/// What has to be said of a drive that was not purged, as far as can be known.
+/// The caveat for a drive that was not purged, as far as can be known.
 fn missing_purge(identity: &Identity) -> Option<&'static str> {
     match identity.kind {
         Kind::Simulated => (!is_new(identity)).then(wording::simulated_was_not_new),
@@ -251,7 +253,7 @@ fn missing_purge(identity: &Identity) -> Option<&'static str> {
     }
 }
 
-/// Whether a simulated drive was opened new; one that was filled or used is not.
+/// Whether a simulated drive was opened new, not filled or used.
 fn is_new(identity: &Identity) -> bool {
     let state = identity.facts.iter().find(|(name, _)| name == "state").map(|(_, value)| value.as_str());
     state.is_none_or(|state| state.starts_with("new") && !state.contains("then") && !state.contains("ago"))

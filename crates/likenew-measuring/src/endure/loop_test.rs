@@ -1,4 +1,5 @@
-//! The loop: make a file, run the tests on it, delete it, and let the next file take the addresses after it.
+//! The loop: creates a file, runs the tests on it, deletes it, and continues with the next file at the next
+//! addresses.
 
 use std::ops::Range;
 
@@ -25,27 +26,29 @@ use super::wording;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoopOptions {
-    /// Which tests.
+    /// The tests.
     pub profile: Profile,
-    /// Which operations, in order.
+    /// The operations, in this order.
     pub ops: Vec<Mix>,
     /// Bytes of a loop's file.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Bytes of address space that the files go round. None: the whole of a simulated drive; in a folder, one file.
+    /// Bytes of address space through which the files rotate. `None`: the whole of a simulated drive; in a
+    /// folder, one file.
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub area: Option<u64>,
-    /// The run ends with the loop that has written so many bytes in all. None: see [`LoopOptions::default_fills`].
+    /// The run ends with the loop that reaches this many bytes written. `None`: see
+    /// [`LoopOptions::default_fills`].
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The same in times the area.
+    /// The same in multiples of the area.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fills: Option<f64>,
-    /// What is written.
+    /// Content of writes.
     pub data: DataClass,
-    /// Whether a file is deleted after its tests, so that the drive is told.
+    /// Whether a file is deleted after its tests, so that the drive receives TRIM.
     pub trim: bool,
-    /// A test ends after this time, or once it has moved its amount.
+    /// A test ends after this time, or once it has moved its bytes.
     #[serde(with = "duration_text")]
     pub time: Nanos,
 }
@@ -75,24 +78,25 @@ const MAKE_BLOCK: u32 = 1 << 20;
 const MAKE_DEPTH: u32 = 8;
 /// Blocks from this size on count as large.
 const LARGE: u32 = 64 << 10;
+/// Most fills of a plan. Chosen: more is a mistake.
 const FILLS_MAX: f64 = 10_000.0;
 
 impl LoopOptions {
-    /// Times the area that are written where nothing is said: until the files have gone round the area once, so that
-    /// nothing is left that was never written, and then as long as a steady state takes to be seen. 15 with profile 2009.
+    /// Default number of fills: until the files have been through the area once, so that every address was
+    /// written, and then as long as a steady state takes to show. 15 with profile 2009.
     pub fn default_fills(&self) -> f64 {
         (self.written_per_mille() as f64 / 1000.0).ceil() + ROUNDS as f64 + 1.0
     }
 
-    /// What a loop writes, in thousandths of its file, the making of it included.
+    /// Bytes written in a loop, in thousandths of its file, including the creation of the file.
     fn written_per_mille(&self) -> u64 {
         let of = |op: &Mix| self.profile.tests().iter().map(|test| per_mille(test, *op)).sum::<u64>();
         1000 + self.ops.iter().filter(|op| op.writes()).map(of).sum::<u64>()
     }
 }
 
-/// How much a test moves, in thousandths of the file: chosen so that a loop of profile 2009 writes 9.2 GB with a file of
-/// 1000 MiB, as Puget Systems counted for CrystalDiskMark with five passes of each test.
+/// Bytes moved by a test, in thousandths of the file: chosen so that a loop of profile 2009 writes 9.2 GB
+/// with a file of 1000 MiB, as Puget Systems counted for CrystalDiskMark with five passes of each test.
 fn per_mille(test: &Test, op: Mix) -> u64 {
     match (test.random, test.block >= LARGE, op.writes()) {
         (false, _, true) => 5000,
@@ -107,7 +111,7 @@ fn per_mille(test: &Test, op: Mix) -> u64 {
 /// One workload of a loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Part {
-    /// Writes the file once in sequence.
+    /// Writes the file once sequentially.
     File,
     /// A test of the profile.
     Test(Test, Mix),
@@ -144,28 +148,28 @@ impl LoopTest {
         Ok(Self { options })
     }
 
-    /// Bytes that the files go round, in whole files.
+    /// Bytes through which the files rotate, in whole files.
     pub(super) fn area(&self, geometry: &Geometry) -> u64 {
         let area = self.options.area.unwrap_or(geometry.capacity);
         area - area % self.options.span
     }
 
-    /// How many files lie side by side in the area; at least one.
+    /// Number of files side by side in the area; at least one.
     pub(super) fn places(&self, geometry: &Geometry) -> u64 {
         (self.area(geometry) / self.options.span).max(1)
     }
 
-    /// The run ends with the loop that reaches so many bytes.
+    /// The run ends with the loop that reaches this many bytes.
     fn bytes(&self, geometry: &Geometry) -> u64 {
         let fills = self.options.fills.unwrap_or_else(|| self.options.default_fills());
         self.options.bytes.unwrap_or((fills * self.area(geometry) as f64) as u64)
     }
 
-    /// The options of the same run, with as much written as decides what this one left open.
+    /// The options of the same run with enough writes to decide what this one left open.
     pub(super) fn options_to_decide(&self) -> String {
         let LoopOptions { profile, ops, span, area, bytes, fills, data, trim, time } = &self.options;
         let usual = self.options.default_fills();
-        // A run of the usual length that has decided nothing goes on twice as long.
+        // A run of the default length that decided nothing is advised at twice the length.
         let was_short = bytes.is_some() || fills.is_some_and(|fills| fills < usual);
         let fills = if was_short { usual } else { 2.0 * fills.unwrap_or(usual) };
         let ops: Vec<String> = ops.iter().map(Mix::to_string).collect();
@@ -179,7 +183,7 @@ impl LoopTest {
         text
     }
 
-    /// What a loop runs, in order.
+    /// The parts of a loop, in the order they run.
     pub(super) fn parts(&self, geometry: &Geometry) -> Vec<Part> {
         let tests = self.options.profile.tests();
         let tests = self.options.ops.iter().flat_map(|op| tests.iter().map(|test| Part::Test(*test, *op)));
@@ -218,7 +222,7 @@ impl LoopTest {
         Stream::closed(op, block, place, depth, self.options.data)
     }
 
-    /// The longest piece in which a file can be deleted: all of it, if an I/O can be so long.
+    /// The longest piece in which a file can be deleted: all of it, if an I/O can be that long.
     fn piece(&self) -> u32 {
         let units = self.options.span / SPAN_MIN;
         let most = PIECE_MAX / SPAN_MIN;
@@ -232,7 +236,7 @@ fn forward(range: &Range<u64>) -> AccessPattern {
 }
 
 impl LoopTest {
-    /// How a folder is laid out for it.
+    /// The layout of a folder for it.
     pub(super) fn layout(&self) -> Layout {
         let LoopOptions { span, area, .. } = self.options;
         let files = area.unwrap_or(span) / span;
@@ -252,7 +256,7 @@ impl LoopTest {
         let parts = self.parts(geometry);
         let index = evidence.segments.len();
         let (turn, part) = (index / parts.len(), index % parts.len());
-        // Only whole loops are asked for, so that every test is measured equally often.
+        // Only whole loops are run, so that every test is measured equally often.
         if part == 0 {
             let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
             if written >= self.bytes(geometry) {

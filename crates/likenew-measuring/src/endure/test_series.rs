@@ -1,5 +1,4 @@
-//! One test over the whole of a run: how fast it was each time, where its level changed, and how much had been written by
-//! then.
+//! One test over the whole run: its speed each time, where its level changed, and the bytes written by then.
 
 use likenew_core::findings::{Line, Mark};
 use likenew_core::io::DataClass;
@@ -11,14 +10,14 @@ use serde::Serialize;
 
 use super::wording;
 
-/// A test, an operation, and every time that they ran.
+/// A test and an operation, with all of their passes.
 pub(super) struct TestSeries<'a> {
     pub(super) test: String,
     pub(super) op: Mix,
     pub(super) data: DataClass,
-    /// In order.
+    /// In the order they ran.
     pub(super) passes: Vec<Pass<'a>>,
-    /// After so many passes the same addresses come again; 1 where every pass has the same.
+    /// After this many passes the addresses repeat; 1 if every pass has the same ones.
     pub(super) period: usize,
 }
 
@@ -47,7 +46,7 @@ pub(super) struct KneeRow {
 }
 
 impl TestSeries<'_> {
-    /// With fewer passes than this no change of level can be told from chance.
+    /// With fewer passes than this no change of level is beyond chance.
     pub(super) const PASSES_MIN: usize = 2 * LEVEL_MIN;
 
     /// Bytes a second of each pass.
@@ -79,8 +78,8 @@ impl TestSeries<'_> {
             .collect()
     }
 
-    /// A disk is faster at its rim, whatever was written before. So a change that comes when places are met again counts
-    /// only if the same places are faster or slower than they were the time before.
+    /// A disk is faster at its rim, whatever was written before. So a change that comes when addresses repeat
+    /// counts only if the same addresses are faster or slower than the time before.
     fn is_of_writing(&self, speeds: &[f64], at: usize) -> bool {
         let Some(before) = at.checked_sub(self.period).filter(|_| self.period > 1) else { return true };
         let count = self.period.min(speeds.len() - at);
@@ -101,7 +100,7 @@ impl TestSeries<'_> {
 }
 
 impl KneeRow {
-    /// As a mark in a picture.
+    /// Its mark in a chart.
     pub(super) fn mark(&self) -> Mark {
         Mark { x: self.at_bytes as f64, label: wording::knee_mark(self) }
     }

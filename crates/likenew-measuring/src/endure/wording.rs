@@ -12,10 +12,10 @@ use likenew_procedure_support::wording::{capitalize, count, rerun};
 
 use super::test_series::KneeRow;
 
-/// What a table shows where nothing was measured.
+/// The table's sign for a missing measurement.
 const MISSING: &str = "–";
 
-/// What steadiness is judged by.
+/// What decides steadiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stretch {
     Fills,
@@ -46,7 +46,7 @@ fn op_name(op: Mix) -> String {
     capitalize(&op.to_string())
 }
 
-/// What is left of the best speed, in the test that keeps least of it.
+/// The share of the best speed that is left, in the test that keeps least of it.
 pub(super) struct Remainder<'a> {
     pub(super) op: Mix,
     pub(super) test: &'a str,
@@ -85,7 +85,7 @@ pub(super) fn test_is_not_steady(test: &str, last: Rate, peak: Rate) -> String {
     format!("{test}: {last} at the end, not steady; its peak was {peak}.")
 }
 
-/// Changes of level: how many, in how many of the tests, the first after so many bytes.
+/// Changes of level: their number, in how many of the tests, and the bytes before the first.
 pub(super) fn knees(op: Mix, number: usize, tests: usize, of: usize, first: Size) -> Answer {
     let number = count(number as u64, "change");
     let answer = match of {
@@ -119,14 +119,14 @@ fn times(number: usize) -> String {
     if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
-/// Where a level changed; `area` is what a fill writes.
+/// Where a level changed; `area` is the bytes of a fill.
 pub(super) fn knee(knee: &KneeRow, area: u64) -> String {
     let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
     let fills = knee.at_bytes as f64 / area as f64;
     format!("{}: {before} → {after} after {} written ({fills:.1} fills).", knee.test, Size(knee.at_bytes))
 }
 
-/// The mark of a change of level in a picture.
+/// The mark of a change of level in a chart.
 pub(super) fn knee_mark(knee: &KneeRow) -> String {
     let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
     format!("{}: {before} → {after}", knee.op)
@@ -167,7 +167,7 @@ pub(super) fn write_more(plan: &Plan, options: &str) -> Action {
     rerun("write_more", "Write long enough to decide it", plan, options)
 }
 
-/// Range and slope of what was judged, beside their limits.
+/// Range and slope of the window, beside their limits.
 pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> String {
     let name = stretch.name();
     match window {
@@ -182,7 +182,7 @@ pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> S
     }
 }
 
-/// With one decimal, as values are compared with limits of whole percents.
+/// With one decimal, because limits are whole percents.
 fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
@@ -229,7 +229,7 @@ fn results_are_not_steady() -> &'static str {
     "Results are means of the last five rounds, not of a steady state."
 }
 
-/// Of a test of the specification; `block`: of the throughput test, which has a phase for each.
+/// For a test of the specification; `block`: for the throughput test, which has a phase for each.
 pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) -> Answer {
     let rounds = count(rounds as u64, "round");
     Answer::good("steady_state", phase_question(block), format!("reached after {rounds}"))

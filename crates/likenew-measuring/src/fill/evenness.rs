@@ -1,4 +1,4 @@
-//! What a list of speeds looks like: even, sloping, on two levels, or none of these.
+//! The pattern of a list of speeds: even, sloping, on two levels, or none of these.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::plan::Plan;
@@ -13,7 +13,7 @@ use likenew_procedure_support::CONFIDENCE;
 use super::part::Unit;
 use super::wording::{self, Scatter, Subject};
 
-/// What the list of speeds looks like; it holds at least one.
+/// The pattern of a list of speeds, which holds at least one.
 pub(super) fn evenness(speeds: &[f64], unit: Unit, subject: Subject, plan: &Plan) -> Answer {
     let of = |metric: Option<f64>| metric.expect("there is a speed");
     let rate = |metric: Option<f64>| Rate(of(metric));
@@ -25,7 +25,7 @@ pub(super) fn evenness(speeds: &[f64], unit: Unit, subject: Subject, plan: &Plan
         slowest: rate(minimum(speeds)),
     };
     let answer = shape(speeds, unit, subject, plan, &scatter).with_evidence(wording::scatter(unit, &scatter));
-    // Files that follow one another depend on one another, so the interval is that of the mean of such a series.
+    // Neighboring files depend on each other, so the interval is that of the mean of such a series.
     match window_interval(speeds, CONFIDENCE) {
         Some(interval) => answer.estimate(of(mean(speeds)), interval.low.max(0.0), interval.high, "bytes/s"),
         None => answer.caveat(wording::no_interval(unit, speeds.len())),

@@ -14,13 +14,13 @@ use super::repeat::{Repeat, change, is_steady};
 use super::wording::{self, Settled, Stalled, TableRow};
 use likenew_procedure_support::CONFIDENCE;
 
-/// One pass over all files or parts; the last one of a run that was stopped may be incomplete.
+/// One pass over all files or parts; the last one of a stopped run may be incomplete.
 pub(super) struct Pass<'a> {
     /// From 1.
     pub(super) number: usize,
     /// Those that did not fail.
     pub(super) parts: Vec<Part<'a>>,
-    /// Whether every part was moved as a whole.
+    /// Whether every part is complete.
     pub(super) is_whole: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct PassRow {
 }
 
 impl PassRow {
-    /// As a row of the first screen.
+    /// Its row on the first screen.
     pub(super) fn overview(&self, is_read: bool) -> TableRow {
         let interval = self.bytes_per_s_low.zip(self.bytes_per_s_high);
         TableRow {
@@ -68,7 +68,7 @@ impl<'a> Pass<'a> {
         Self { number, parts, is_whole }
     }
 
-    /// The speeds of the parts that were moved as a whole, in bytes a second: one that was cut off by a stop says nothing.
+    /// The speeds of the complete parts, in bytes a second.
     pub(super) fn speeds(&self, each: u64) -> Vec<f64> {
         self.parts.iter().filter(|part| part.bytes == each).map(|part| part.bytes_per_s).collect()
     }
@@ -81,7 +81,7 @@ impl<'a> Pass<'a> {
         Nanos(self.parts.iter().map(|part| part.segment.elapsed().0).sum())
     }
 
-    /// Over all of it, in bytes a second; nothing where nothing of it was measured.
+    /// The speed of the whole pass, in bytes a second; `None` if nothing of it was measured.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
         let seconds = self.elapsed().as_secs_f64();
         (self.bytes() > 0 && seconds > 0.0).then(|| self.bytes() as f64 / seconds)
@@ -107,9 +107,9 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Whether writing again still changes anything.
+/// Whether another pass still changes anything.
 pub(super) fn convergence(speeds: &[f64], plan: &Plan) -> Answer {
-    /// A pass this near to the last one was as fast, as a share (a convention of ours).
+    /// Difference of two passes, as a share, up to which they are equally fast (our choice).
     const NEAR_SHARE: f64 = 0.01;
     let ([first, .., last], [.., before, _]) = (speeds, speeds) else { return wording::too_few_passes() };
     let (passes, changed) = (speeds.len(), Share(change(*before, *last)));
@@ -124,7 +124,7 @@ pub(super) fn convergence(speeds: &[f64], plan: &Plan) -> Answer {
     answer.with_evidence(wording::pass_speeds(speeds))
 }
 
-/// What kept every writer waiting in a pass.
+/// The stalls of a pass.
 pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos) -> Answer {
     let total = Total::sum(&pass.stalls(), CONFIDENCE);
     let gigabytes = pass.bytes() as f64 / 1e9;

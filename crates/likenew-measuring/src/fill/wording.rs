@@ -12,17 +12,17 @@ use likenew_procedure_support::wording::{count, rerun};
 
 use super::part::Unit;
 
-/// What a table shows where nothing was measured.
+/// The table's sign for a missing measurement.
 const MISSING: &str = "–";
 
 /// What was done to the files or parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// The pass that is judged.
+    /// The pass that the answers are about.
     Writes,
     /// The first of several passes.
     FirstPass,
-    /// Reading it all back.
+    /// Reading everything back.
     Reads,
 }
 
@@ -43,7 +43,7 @@ impl Subject {
         }
     }
 
-    /// A problem, except of the first pass: that the drive was slow is no longer wrong once it has recovered.
+    /// A problem, except in the first pass, because a drive that was slow and has recovered has none.
     fn problem(self, text: String) -> Answer {
         match self {
             Self::FirstPass => Answer::info(self.id(), self.question(), text),
@@ -125,7 +125,7 @@ pub(super) fn two_levels(subject: Subject, unit: Unit, levels: &Levels) -> Answe
     sentences.fold(answer, Answer::with_evidence)
 }
 
-/// How the speeds of the files or parts scatter.
+/// The spread of the speeds of files or parts.
 pub(super) struct Scatter {
     pub(super) number: usize,
     pub(super) median: Rate,
@@ -195,16 +195,16 @@ pub(super) fn no_stall(least: Nanos, per_gigabyte_most: f64) -> Answer {
     ))
 }
 
-/// Waits that stopped all writing.
+/// Stalls of all writes.
 pub(super) struct Stalled {
     pub(super) number: u64,
-    /// Of each file only the slowest I/Os are kept, and all of these stalled: there may have been more.
+    /// All I/Os that were kept as samples stalled, so there may have been more.
     pub(super) may_be_more: bool,
     pub(super) total: Nanos,
     pub(super) per_gigabyte: f64,
     pub(super) per_gigabyte_interval: Interval,
     pub(super) longest: Nanos,
-    /// File or part of the longest, from 1.
+    /// File or part with the longest, from 1.
     pub(super) longest_in: usize,
     pub(super) longest_at: Size,
 }
@@ -249,7 +249,7 @@ pub(super) fn nothing_written(unit: Unit, count: usize) -> Answer {
 
 /// A row of the first screen.
 pub(super) struct TableRow {
-    /// `None`: what was read back.
+    /// `None`: the pass that read.
     pub(super) pass: Option<usize>,
     pub(super) mean: Option<f64>,
     pub(super) interval: Option<Interval>,
@@ -287,7 +287,7 @@ pub(super) fn slowest_title(unit: Unit) -> String {
 pub(super) const SLOWEST_AXIS: &str = "slowest I/O";
 pub(super) const PASSES_TITLE: &str = "Speed of each pass";
 
-/// The mark of a stall in a picture.
+/// The mark of a stall in a chart.
 pub(super) fn stall_mark(duration: Nanos) -> String {
     format!("stalled {duration}")
 }

@@ -1,4 +1,4 @@
-//! What the drive's cache and its link deliver: the same few bytes again and again.
+//! The speed of the drive's cache and its link: moves the same few bytes again and again.
 
 use likenew_core::answer::Answer;
 use likenew_core::quantity::{Rate, Size};
@@ -9,10 +9,10 @@ use super::curve::Curve;
 use super::surface_options::SurfaceOptions;
 use super::wording;
 
-/// A burst that is faster by less than this than the fastest point came from the medium; our choice.
+/// Speed of a burst over that of the fastest point below which it came from the medium; our choice.
 const CACHE_MIN: f64 = 1.1;
 
-/// Against the fastest point: a burst that is no faster than the medium says that no cache helped.
+/// Compared with the fastest point: a burst that is no faster than the medium had no help from a cache.
 pub(super) fn answer(burst: &Segment, curve: &Curve<'_>, options: &SurfaceOptions) -> Option<Answer> {
     let sustained = curve.summary()?.fastest;
     let speed = burst.bytes_per_s()?;

@@ -1,4 +1,5 @@
-//! How the curve runs from the first address to the last: level, falling, in zones, or slow where data is old.
+//! The shape of the curve from the first address to the last: level, falling, in zones, or slow where data is
+//! old.
 
 use likenew_core::answer::{Action, Answer};
 use likenew_core::io::Op;
@@ -14,24 +15,27 @@ use super::curve::Curve;
 use super::wording;
 use likenew_procedure_support::CONFIDENCE;
 
-/// Start and end are this share of the points, each.
+/// Start and end are each one part in this many of the points.
 const END_SHARE: usize = 10;
-/// An end has at least so many points.
+/// Fewest points of an end.
 const END_MIN: usize = 3;
-/// Ends that differ by a smaller share are alike to whoever uses the drive; our choice.
+/// Difference of both ends, as a share, up to which they are alike; our choice.
 const ALIKE: f64 = 0.05;
-/// A plateau that changes by more than this from its first point to its last, and not by chance, is none.
+/// Change along a plateau, as a share, above which it is none if chance does not explain it. Chosen: less
+/// than half of `ALIKE`.
 const SLOPE_MOST: f64 = 0.02;
+/// Probability of such a change by chance, below which it counts. Chosen: low, because many plateaus are
+/// tested.
 const SLOPE_SIGNIFICANCE: f64 = 0.001;
 
-/// Speed at the start and at the end, and the levels between, slow regions left out.
+/// Speed at the start and at the end, and the levels between, without slow regions.
 pub(super) struct Ends {
     first: f64,
     last: f64,
     /// First over last.
     ratio: Interval,
     plateaus: Vec<Level>,
-    /// The address where each point that was looked at begins.
+    /// The first address of each point used.
     starts: Vec<u64>,
     span: u64,
 }
@@ -47,7 +51,7 @@ pub(super) struct ZoneRow {
 }
 
 impl Ends {
-    /// `None` with too few points.
+    /// `None` if there are too few points.
     pub(super) fn new(curve: &Curve<'_>, slow: &[usize]) -> Option<Self> {
         let sound: Vec<(u64, f64)> = curve
             .points
@@ -69,7 +73,7 @@ impl Ends {
         Some(Self { first: mean(first)?, last: mean(last)?, ratio, plateaus, starts, span: curve.span })
     }
 
-    /// The levels, where there are several.
+    /// The levels, if there are several.
     pub(super) fn zones(&self) -> Vec<ZoneRow> {
         if self.plateaus.len() < 2 {
             return Vec::new();
@@ -86,7 +90,7 @@ impl Ends {
         self.plateaus.iter().map(row).collect()
     }
 
-    /// `is_disk` says whether access time grows with distance; `more_points` decides what the points leave open.
+    /// `is_disk`: whether access time grows with distance; `more_points` decides what the points leave open.
     pub(super) fn answer(&self, op: Mix, is_disk: bool, more_points: Option<&Action>) -> Answer {
         let (first, last) = (Rate(self.first), Rate(self.last));
         let ratio = self.first / self.last;
@@ -127,7 +131,7 @@ fn with_age_cause(answer: Answer, op: Mix) -> Answer {
         .action(wording::rewrite_start())
 }
 
-/// Whether a stretch of the curve stays where it is: pieces of a slope are no plateaus.
+/// Whether a part of the curve is level: pieces of a slope are no plateaus.
 fn is_level(speeds: &[f64]) -> bool {
     trend(speeds).is_none_or(|line| {
         let change = (line.at(speeds.len() - 1) - line.at(0)).abs();

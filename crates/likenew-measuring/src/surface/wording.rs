@@ -84,7 +84,7 @@ pub(super) const ADDRESSES_OF_A_FILE: &str =
 pub(super) struct RegionText {
     pub(super) from: Size,
     pub(super) bytes: Size,
-    /// Nothing of a point that failed.
+    /// `None` for a point that failed.
     pub(super) rate: Option<Rate>,
     pub(super) expected: Option<Rate>,
     /// The slowest speed when it was measured again.
@@ -93,7 +93,7 @@ pub(super) struct RegionText {
 }
 
 impl RegionText {
-    /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; where one I/O alone was slow, its latency.
+    /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; if a single I/O was slow, its latency.
     fn short(&self) -> String {
         let place = format!("{} at {}", self.bytes, self.from);
         match (self.rate, self.expected) {
@@ -112,7 +112,7 @@ pub(super) fn region(region: &RegionText) -> String {
     }
 }
 
-/// Of the only one, the answer has all the rest.
+/// For a single region, whose other numbers are in the answer.
 pub(super) fn measured_again(again: Rate) -> String {
     format!("Measured again, it reached {again}.")
 }
@@ -161,7 +161,7 @@ pub(super) fn slow_once(regions: usize, first: &RegionText) -> Answer {
     )
 }
 
-/// `least`: the slowest point over what was expected of it; `limit`: below it a point would be called slow.
+/// `least`: the slowest point over its expected speed; `limit`: the share below which a point is slow.
 pub(super) fn no_slow_region(least: Share, limit: Share) -> Answer {
     let answer = format!("none; the slowest point reaches {least} of the speed expected there");
     Answer::good("slow_regions", "Slow regions", answer)

@@ -14,7 +14,7 @@ use likenew_stats::interval::Interval;
 use super::DIFFERENCE;
 use super::cell::{Cell, Form};
 
-/// What a table shows where nothing is known.
+/// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
 /// `read`, `write`, `70% read`.
@@ -56,7 +56,7 @@ fn place(form: Form) -> String {
     format!("{} {}, QD{}", block(form), form.pattern, form.depth)
 }
 
-/// `4 KiB random reads at QD32`, and the data where it is not the usual.
+/// `4 KiB random reads at QD32`, and the data if it is not the default.
 fn cell_name(cell: Cell) -> String {
     let name = format!("{} at QD{}", ios(cell.form, cell.op), cell.form.depth);
     if cell.data == DataClass::Random { name } else { format!("{name} ({})", data_name(cell.data)) }
@@ -71,7 +71,7 @@ pub(super) fn data_name(data: DataClass) -> String {
     }
 }
 
-/// What decides what the passes leave open.
+/// What would decide what the passes leave open.
 pub(super) fn more_passes(plan: &Plan, options: &str) -> Action {
     rerun("more_passes", "Decide it with more passes", plan, options)
 }
@@ -126,7 +126,7 @@ fn queue_depths(depths: &[u32]) -> String {
     list(&names)
 }
 
-/// Where an operation is fastest, and where it has the most I/Os a second.
+/// Where an operation is fastest, and where it has the most IOPS.
 #[derive(Clone, Copy)]
 pub(super) struct Peak {
     pub(super) op: Mix,
@@ -157,7 +157,7 @@ pub(super) fn iops_interval(low: &str, high: &str) -> String {
     format!("The 95% interval of the IOPS is {low}–{high}.")
 }
 
-/// `least`: of those as fast as the fastest, the one with the fewest bytes in flight.
+/// `least`: of the cells as fast as the fastest, the one with the fewest bytes in flight.
 pub(super) fn as_fast_as_peak(equal: usize, others: usize, least: Cell, rate: Rate) -> String {
     format!(
         "{equal} of the other {others} combinations are as fast within their intervals; {} need the least in flight \
@@ -255,7 +255,7 @@ pub(super) fn and_more(more: usize) -> String {
     format!("And {more} more.")
 }
 
-/// How one block fares at a queue depth.
+/// The speed of one block at a queue depth.
 #[derive(Clone, Copy)]
 pub(super) struct DepthSpeed {
     pub(super) depth: u32,
@@ -357,7 +357,7 @@ pub(super) fn in_flight(cell: Cell, in_flight: f64) -> String {
     format!("{}: {} in flight.", capitalize(&cell_name(cell)), digits(in_flight))
 }
 
-/// What is compared in a ratio.
+/// The kind of a ratio.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Comparison {
     RandomOverSequential(Mix),
@@ -393,7 +393,7 @@ impl Comparison {
         }
     }
 
-    /// What is faster or slower, and than what.
+    /// The two sides of a comparison.
     fn subjects(self, form: Form) -> (String, String) {
         let size = block(form);
         match self {
@@ -409,7 +409,7 @@ impl Comparison {
     }
 }
 
-/// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval where it matters.
+/// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval if it matters.
 fn relation(ratio: f64, interval: Option<Interval>) -> String {
     let (low, high) = interval.map_or((ratio, ratio), |interval| (interval.low.max(0.0), interval.high));
     if ratio < 1.0 {
@@ -419,7 +419,7 @@ fn relation(ratio: f64, interval: Option<Interval>) -> String {
     }
 }
 
-/// `decided`: whether the first is slower (of data classes: faster) by 5% or more.
+/// `decided`: whether the first is slower (for data classes: faster) by 5% or more.
 pub(super) fn compared(comparison: Comparison, speeds: &ComparedSpeeds, decided: Option<bool>) -> Answer {
     let ComparedSpeeds { form, rate, other, ratio, interval } = *speeds;
     let (what, than) = comparison.subjects(form);
@@ -447,7 +447,7 @@ pub(super) fn ratio_range(least: (f64, Form), most: (f64, Form)) -> String {
     format!("Over all block sizes and depths, the ratio ranges from {} to {}.", at(least), at(most))
 }
 
-/// How speed changed from the first round to the last.
+/// The change of speed from the first round to the last.
 #[derive(Clone, Copy)]
 pub(super) struct DriftText {
     pub(super) op: Mix,
@@ -459,7 +459,7 @@ pub(super) struct DriftText {
 impl DriftText {
     fn change(&self) -> String {
         let change = |ratio: f64| match (ratio - 1.0) * 100.0 {
-            // Nobody wants to read −0.0.
+            // Avoids −0.0.
             change if change.abs() < 0.05 => "0%".to_owned(),
             change => format!("{change:+.1}%").replace('-', "−"),
         };
@@ -556,7 +556,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
     table
 }
 
-/// What a picture shows: `random read`, and the data where there are several classes.
+/// The content of a chart: `random read`, and the data if there are several classes.
 pub(super) fn pictured(pattern: Pattern, op: Mix, data: Option<DataClass>) -> String {
     let name = format!("{pattern} {}", operation(op));
     data.map_or(name.clone(), |data| format!("{name}, {}", data_name(data)))

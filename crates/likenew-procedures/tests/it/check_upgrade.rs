@@ -1,4 +1,4 @@
-//! Whether a new drive is worth it, said of waits whose every number is known beforehand.
+//! Whether a new drive is worth it, from waits whose every number is known.
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
@@ -81,7 +81,7 @@ fn each_candidate_has_an_answer_and_the_least_waited_for_comes_first() {
         "faster pays off",
         "middling does not pay off",
         "slow does not pay off",
-        // Half a minute is nothing that anybody pays for.
+        // Half a minute is not worth a price.
         "the cheaper of faster and fast",
     ] {
         assert_eq!(about(&findings, words).standing, Standing::Info, "{words}");

@@ -1,4 +1,4 @@
-//! What fill says of lists of speeds whose shape is known.
+//! Answers of fill on lists of speeds with a known pattern.
 
 use crate::support::{SpeedPattern, evidence, play, segment, steady};
 use likenew_core::answer::{Answer, Standing};
@@ -87,7 +87,7 @@ fn a_pause_is_found_with_its_file_and_place() {
     assert_eq!(standing(&findings, "stalls", "1 stall,"), Some(Standing::Problem));
     let stall = &findings.tables["stalls"][0];
     assert_eq!(stall["file"], 8);
-    // The four writes that were in flight when the pause began have all waited; the first of them names the place.
+    // The four writes in flight when the pause began have all waited; the first of them gives the address.
     assert_eq!(stall["ios"], 4);
     assert_eq!(stall["offset_bytes"], 32 * MIB);
     let duration = stall["duration_ns"].as_u64().unwrap();

@@ -1,4 +1,4 @@
-//! What procedures run and find, on drives whose behavior is known beforehand.
+//! Workloads and findings of procedures, on drives with known behavior.
 
 mod age;
 mod apps;

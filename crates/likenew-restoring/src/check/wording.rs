@@ -7,7 +7,7 @@ use likenew_core::quantity::{Factor, Number, Rate, Share, Size, digits, range};
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{FoundCause, Measured, Metric, Origin, Reference, Symptom};
 
-/// What a drive without a reference is called.
+/// The name of a drive without a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A disk that a hypervisor or a cloud provides.
@@ -29,9 +29,9 @@ impl Subject {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shortfall {
     pub(super) metric: Metric,
-    /// What was measured.
+    /// The measured value.
     pub(super) value: f64,
-    /// Of the reference.
+    /// Share of the reference.
     pub(super) share: Measured,
     pub(super) reference: Reference,
 }
@@ -91,16 +91,16 @@ fn with_share(answer: Answer, share: Measured) -> Answer {
     answer.estimate(share.value, share.low, share.high, "1")
 }
 
-/// How large something is that no metric shows.
+/// Size of a symptom that no metric shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Magnitude {
-    /// Reads after a pause take so many times as long as others.
+    /// Latency of reads after a pause over that of others.
     AfterPause(f64),
-    /// So much of the time the drive answers nothing.
+    /// Share of the time in stalls.
     Stalled(f64),
-    /// The fastest reads over what the link carries.
+    /// The fastest reads over the speed of the link.
     OverLink(f64),
-    /// Sectors that did not read back as they were written.
+    /// Sectors that read back wrong.
     WrongSectors(u64),
 }
 
@@ -133,7 +133,7 @@ pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
     (format!("By design, {words}."), Answer::info(SLOW, SPEED, format!("by design, {words}")))
 }
 
-/// `origin` is what every metric was compared with, where that is one thing.
+/// `origin` is the reference of all metrics, if they have the same one.
 pub(super) fn healthy(origin: Option<Origin>, tested: Speeds) -> (String, Answer) {
     let verdict = match origin {
         Some(Origin::Baseline) => "as fast as its baseline",
@@ -190,7 +190,7 @@ pub(super) fn give_rated_speeds() -> Action {
     Action::new("give_rated", "Or give its rated speeds: --advertised read=550MB/s,write=520MB/s")
 }
 
-/// `compared` is whether no metric was below a reference.
+/// `compared` is whether every metric reached its reference.
 pub(super) fn worth_a_look_headline(
     symptoms: &[Symptom],
     compared: bool,
@@ -213,7 +213,7 @@ pub(super) fn worth_a_look_headline(
     (summary, Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; {titles}")))
 }
 
-/// Something endangers a drive: said after how slow it is, or before how fast.
+/// A cause that endangers the drive: said after a speed problem, or first if there is none.
 pub(super) fn with_danger(found: &FoundCause, summary: &str, is_slow: bool) -> String {
     let statement = &found.statement;
     if is_slow {
@@ -255,7 +255,7 @@ pub(super) fn virtual_disk(provider: &str) -> String {
 
 // Causes
 
-/// `is_only` is whether no other cause was found, so that nobody asks what it causes.
+/// `is_only` is whether no other cause was found, so that none competes with it.
 pub(super) fn cause(found: &FoundCause, standing: Standing, is_only: bool) -> Answer {
     let text = format!("{} ({} likely)", found.statement, Share(found.chance));
     let question = match found.explains.first().filter(|_| !is_only) {
@@ -305,7 +305,7 @@ pub(super) fn by_design(found: &FoundCause) -> Answer {
     Answer::info(cause_id(found), "By design", found.statement.clone())
 }
 
-// What is open
+// Open symptoms
 
 pub(super) const CAUSE_UNDECIDED: &str = "cause_undecided";
 pub(super) const WORTH_A_LOOK: &str = "worth_a_look";
@@ -315,7 +315,7 @@ pub(super) fn also_slow(of: &Shortfall) -> Answer {
     with_share(answer, of.share)
 }
 
-/// `is_headline` is whether it is the metric of the headline.
+/// `is_headline` is whether this is the metric of the headline.
 pub(super) fn cause_of_shortfall(
     metric: Metric,
     rivals: &[(&'static str, f64)],
@@ -354,9 +354,9 @@ fn list_rivals(rivals: &[(&'static str, f64)]) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-// What it is compared with
+// References
 
-/// Where the references of one kind come from.
+/// The source of references of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
     Baseline { date: Option<&'a str> },
@@ -400,7 +400,7 @@ pub(super) fn checks_vary(factor: f64) -> String {
     )
 }
 
-/// `heading` is that of the references, where there are any.
+/// `heading` names the references, if there are any.
 pub(super) fn table(heading: Option<&str>) -> OverviewTable {
     OverviewTable::new(["", "now"].into_iter().chain(heading))
 }
@@ -422,7 +422,7 @@ pub(super) struct Rated {
     pub(super) advertised: f64,
 }
 
-/// What the check found, then what an upgrade comes to.
+/// The result of the check, then that of the upgrade.
 pub(super) fn upgrade_summary(check: &str, upgrade: &str) -> String {
     format!("{check} Upgrade: {upgrade}.")
 }
@@ -440,7 +440,7 @@ pub(super) fn rated_share(of: &[Rated]) -> Answer {
     Answer::info("rated_share", "Share of rated speed", each.collect::<Vec<_>>().join(", "))
 }
 
-/// `zeros` is what zeros get, `yours` what the user's files compress to and get.
+/// `zeros` is the speed of zeros; `yours` how far the user's files compress, and their speed.
 pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<(f64, f64)>) -> String {
     let (name, zeros) = (capital(metric.words()), metric.format_value(zeros));
     match yours {
@@ -475,7 +475,7 @@ pub(super) fn lost_to_link(metric: Metric, lost: f64, link: f64) -> String {
     )
 }
 
-/// `new_is_known` is whether it is known what a new one does.
+/// `new_is_known` is whether the speed of a new drive is known.
 pub(super) fn unexplained(metric: Metric, lost: f64, new_is_known: bool) -> String {
     let (name, lost) = (capital(metric.words()), Share(lost));
     if new_is_known {
@@ -487,14 +487,14 @@ pub(super) fn unexplained(metric: Metric, lost: f64, new_is_known: bool) -> Stri
 
 // Is a new drive worth it?
 
-/// What waiting is compared on.
+/// The work that waiting is compared on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work<'a> {
     /// A recorded day of this length.
     Recording(Nanos),
     /// Published I/O of these applications.
     Applications(&'a str),
-    /// Nothing named.
+    /// The same work, without a name.
     Same,
 }
 
@@ -508,7 +508,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a drive is worth its place.
+/// Whether a drive is worth its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
     Yes,
@@ -549,7 +549,7 @@ pub(super) fn recording_without_latencies() -> &'static str {
     "The recording does not say how long its I/Os took."
 }
 
-/// `busy_ns` is given where writes add to what is waited for.
+/// `busy_ns` is given if writes add to the waiting.
 pub(super) fn waited_now(work: Work<'_>, blocking_ns: f64, busy_ns: Option<f64>) -> String {
     format!("This drive {}: {}.", work.words(), waiting(blocking_ns, busy_ns))
 }

@@ -1,4 +1,4 @@
-//! What each step did and changed, and what all of them came to.
+//! What each step did and changed, and the overall result.
 
 use likenew_core::answer::{Answer, Loss};
 use likenew_core::fix::FixReport;
@@ -16,14 +16,14 @@ use super::wording::{self, Restoration, StepLine};
 pub(super) struct StepOutcome<'a> {
     pub(super) name: StepName,
     pub(super) evidence: &'a Evidence,
-    /// Everything that was measured before and after.
+    /// All measures before and after.
     pub(super) changes: Vec<Change>,
-    /// Those of them that should show it.
+    /// Those that should show an effect.
     pub(super) metrics_showing: Vec<Change>,
     pub(super) effect: Effect,
-    /// What is known of the drive and speaks against the step, without forbidding it.
+    /// Facts about the drive that speak against the step without forbidding it.
     pub(super) warnings: Vec<String>,
-    /// Why what was measured is not certain, beyond its intervals.
+    /// Why the result is uncertain, beyond its intervals.
     pub(super) caveat: Option<String>,
 }
 
@@ -73,14 +73,14 @@ impl StepOutcome<'_> {
         StepLine { step: self.name, result, cost: Some((Nanos(elapsed), written)) }
     }
 
-    /// Whether all that should show it is as it should be; nothing where nobody knows what it should be.
+    /// Whether all measures that should show it reached their goals; `None` if no goal is known.
     fn is_restored(&self) -> Option<bool> {
         let back: Vec<bool> = self.metrics_showing.iter().filter_map(Change::is_restored).collect();
         (!back.is_empty()).then(|| back.iter().all(|is_restored| *is_restored))
     }
 }
 
-/// What all steps came to.
+/// The result of all steps.
 pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
     let loses = taken.iter().map(|one| one.name.loses()).max().unwrap_or(Loss::Nothing);
     match taken {
@@ -113,7 +113,7 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
     let joined: Vec<Change> = joined.collect();
     let most = largest(&joined)?;
     let restoration = match (most.is_certain(), most.is_restored()) {
-        // What may be no change at all is no success, however many steps there were.
+        // A change within the error is no success, however many steps there were.
         (false, _) => Restoration::Undecided,
         (true, None) => Restoration::Faster,
         (true, Some(true)) => Restoration::Restored,
@@ -122,7 +122,7 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
     Some(wording::result(restoration, most, loses))
 }
 
-/// A step that has done nothing to the drive: it was refused, or found nothing to do.
+/// A step that did nothing to the drive: it was refused, or found nothing to do.
 pub(super) fn idle_answer(name: StepName, evidence: &Evidence, refused: Option<&str>) -> Answer {
     if let Some(reason) = refused {
         return wording::step_refused(name, reason);
@@ -136,13 +136,13 @@ pub(super) fn idle_answer(name: StepName, evidence: &Evidence, refused: Option<&
     wording::skips(fix_reports.into_iter()).into_iter().fold(answer, Answer::caveat)
 }
 
-/// What became slower most, if anything surely did.
+/// The measure that slowed down most, if any did beyond doubt.
 fn most_slowed(changes: &[Change]) -> Option<&Change> {
     let most = changes.iter().min_by(|one, other| one.ratio().value.total_cmp(&other.ratio().value))?;
     (most.ratio().high < 1.0).then_some(most)
 }
 
-/// What came of the fixes of a step.
+/// The results of the fixes of a step.
 fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     let mut all = Vec::new();
     let sum = |of: fn(&FixReport) -> u64| fix_reports.iter().map(|report| of(report)).sum::<u64>();
@@ -165,7 +165,7 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     all
 }
 
-/// What became of the fixes of a step.
+/// The reports of the fixes of a step.
 pub(super) fn fix_reports(evidence: &Evidence) -> impl Iterator<Item = &FixReport> {
     evidence.observations.iter().filter_map(|observation| match &observation.result {
         ProbeResult::FixReport(report) => Some(report),
@@ -180,7 +180,7 @@ mod tests {
     use super::super::comparison::Measure;
     use super::*;
 
-    /// Something that went from 10 a second to this many times as much, for what it is worth.
+    /// A change from 10 per second by this ratio, whatever the metric.
     fn change(metric: Metric, ratio: f64, low: f64, high: f64) -> Change {
         Change {
             measure: Measure::Metric(metric),

@@ -62,7 +62,7 @@ struct StepPlanRow {
     not_run_reason: Option<String>,
 }
 
-/// What each step has done: bytes that it was done for, and bytes that it has written.
+/// The work of each step: bytes that it covers, and bytes that it wrote.
 pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
     let of = |taken: &StepOutcome<'_>| {
         let fix_reports = || fix_reports(taken.evidence);
@@ -106,8 +106,8 @@ fn change_row(name: StepName, change: &Change) -> ChangeRow {
     }
 }
 
-/// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, of which a slow
-/// one counts for less than the time that it took.
+/// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, in
+/// which a slow one counts for less than its time.
 pub(super) fn pass_rows(name: StepName, evidence: &Evidence) -> Vec<Row> {
     let of = |(index, segment): (usize, &Segment)| {
         let speeds: Vec<f64> = speed_over_bytes(segment).into_iter().map(|[_, speed]| speed).collect();
@@ -126,7 +126,7 @@ pub(super) fn pass_rows(name: StepName, evidence: &Evidence) -> Vec<Row> {
     passes(evidence).enumerate().map(of).collect()
 }
 
-/// All steps, and why those were not run that were not.
+/// All steps, and why some were not run.
 pub(super) fn step_plan_rows(
     context: &StepContext<'_>,
     attempts: &[(StepName, Option<&str>)],
@@ -174,7 +174,7 @@ pub(super) fn not_run_reason(
     }
 }
 
-/// Puts tables where there is something in them.
+/// Adds the tables that have rows.
 pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'static str, Vec<Row>)>) {
     for (name, rows) in tables {
         if !rows.is_empty() {

@@ -13,14 +13,14 @@ use super::recondition_step::StepName;
 
 // The result
 
-/// What all steps together came to.
+/// The result of all steps together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Restoration {
-    /// Everything is as it should be again.
+    /// Every measure reached its goal.
     Restored,
-    /// Something became faster, and nobody knows what it should be.
+    /// Some measure became faster, and its goal is unknown.
     Faster,
-    /// Something became faster, and is not yet as it should be.
+    /// Some measure became faster without reaching its goal.
     PartlyRestored,
     /// Nothing became faster.
     NoChange,
@@ -28,7 +28,7 @@ pub(super) enum Restoration {
     Undecided,
 }
 
-/// After steps, by their most certain change, with what they have lost together.
+/// From the most certain change of all steps, with their total loss.
 pub(super) fn result(result: Restoration, change: &Change, loses: Loss) -> (String, Answer) {
     let (change_text, lost) = (short_change(change), lost(loses));
     let answer = full_change(change);
@@ -103,7 +103,7 @@ pub(super) fn not_begun() -> (String, Answer) {
     ("Nothing was measured or done yet.".into(), Answer::unknown(RESULT, "Effect", "not measured yet"))
 }
 
-/// A step that was asked for is not possible.
+/// A named step is not possible.
 pub(super) fn nothing_done(reason: &str) -> (String, Answer) {
     (format!("Nothing was done: {reason}."), Answer::unknown(RESULT, "Nothing was done", reason))
 }
@@ -112,13 +112,13 @@ pub(super) fn run_was_stopped() -> String {
     "the run was stopped before the step".into()
 }
 
-/// Only what erases can help.
+/// Only steps that erase can help.
 pub(super) fn only_lossy(actions: Vec<Action>) -> (String, Answer) {
     let answer = Answer::problem(RESULT, "Restored", "nothing; only steps that erase the drive can help");
     ("No fix keeps your data. Steps that can help erase the drive.".into(), Answer { actions, ..answer })
 }
 
-/// What helps is nothing that a step can do.
+/// No step can help, only the user.
 pub(super) fn only_by_hand(actions: Vec<Action>) -> (String, Answer) {
     let answer = Answer::problem(RESULT, "Restored", "nothing; no step helps against what makes it slow");
     (
@@ -180,7 +180,7 @@ pub(super) fn plan(steps: &[StepName]) -> (String, Answer) {
     (format!("Possible here, gentlest first: {}. Nothing was done.", list(&names)), answer)
 }
 
-/// What the drive could do by itself, and is never asked to.
+/// A step that the drive supports and that has to be run by hand.
 pub(super) fn manual_step(step: &ManualStep) -> Answer {
     let name = match step.action {
         ActionKind::AtaSecureErase => "ATA secure erase",
@@ -194,7 +194,7 @@ pub(super) fn manual_step(step: &ManualStep) -> Answer {
 
 // Steps
 
-/// A step that has changed something on the drive, measured before and after.
+/// A step that changed the drive, measured before and after.
 pub(super) fn step_measured(
     step: StepName,
     effect: Effect,
@@ -251,7 +251,7 @@ fn noun(step: StepName) -> &'static str {
     }
 }
 
-/// What a step does, as an instruction.
+/// A step as an instruction.
 pub(super) fn instruction(step: StepName) -> &'static str {
     match step {
         StepName::Trim => "send TRIM for all free space",
@@ -264,7 +264,7 @@ pub(super) fn instruction(step: StepName) -> &'static str {
     }
 }
 
-/// What a step loses, as a table has it.
+/// What a step loses, in a table.
 pub(super) fn destroys(step: StepName) -> &'static str {
     match step {
         StepName::DiscardUnused => "what no partition covers",
@@ -322,7 +322,7 @@ pub(super) fn counted(discarded: u64, device: &str) -> String {
     format!("The kernel counted {} of discards at {device}.", Size(discarded))
 }
 
-/// What reads show of a drive that was to hold nothing any more.
+/// Result of reading a drive that should be empty.
 pub(super) fn read_back(counts: ReadBackCounts) -> String {
     let ReadBackCounts { same, blank, changed, unreadable, empty } = counts;
     let nonempty = same + blank + changed + unreadable;
@@ -345,7 +345,7 @@ pub(super) fn read_back(counts: ReadBackCounts) -> String {
     format!("Of {} sampled places that had held data, {}.", Number(nonempty as f64), parts.join(", "))
 }
 
-/// What was not done, each reason once.
+/// Reasons for skipped work, each once.
 pub(super) fn skips<'a>(fix_reports: impl Iterator<Item = &'a FixReport>) -> Vec<String> {
     let mut all = FixReport::default();
     fix_reports.flat_map(|report| &report.skips).for_each(|left| all.skip(left.bytes, &*left.reason));
@@ -376,7 +376,7 @@ pub(super) fn after_passes(step: StepName, passes: usize, last: Option<f64>) -> 
 
 // Before and now
 
-/// The summary of the check before, whose problem is none of what is now.
+/// The summary of the check before; its problem is no problem of the result.
 pub(super) fn before(summary: &str) -> Answer {
     Answer::info("before", "Before", summary.trim_end_matches('.'))
 }
@@ -434,7 +434,7 @@ pub(super) fn folder_is_read_only() -> String {
 pub(super) struct StepLine {
     pub(super) step: StepName,
     pub(super) result: String,
-    /// Time and bytes written, of a step that was run.
+    /// Time and bytes written, for a step that was run.
     pub(super) cost: Option<(Nanos, u64)>,
 }
 

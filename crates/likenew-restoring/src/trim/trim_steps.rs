@@ -1,4 +1,4 @@
-//! The steps as a table: what was asked, what was answered, and what that rests on.
+//! The steps as a table: question, answer and evidence.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub(super) struct TrimStep {
 }
 
 impl TrimEvidence<'_> {
-    /// Every step that was taken.
+    /// Every step taken.
     pub(super) fn steps(&self, worth: Option<&Worth<'_>>) -> Vec<TrimStep> {
         let steps = [
             self.capability(),

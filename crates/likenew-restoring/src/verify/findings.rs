@@ -1,4 +1,4 @@
-//! Everything that a verification has found: answers, tables and a series.
+//! The findings of a verification: answers, tables and a series.
 
 use likenew_core::answer::Standing;
 use likenew_core::damage::{Damage, DamagedRange};
@@ -30,7 +30,7 @@ struct DamageRow {
     first_bytes: String,
 }
 
-/// From what was done, however little it is.
+/// From the evidence, however little it is.
 pub(super) fn findings(
     options: &VerifyOptions,
     workload_plan: &WorkloadPlan<'_>,
@@ -47,8 +47,8 @@ pub(super) fn findings(
     let rows = parts::rows(workload_plan);
     let speeds = parts::speeds(workload_plan, &rows);
     findings.overview = Overview {
-        // The summary says what the first one does; the other says more only where data is damaged or in doubt, and the capacity
-        // is in doubt only where an address did not answer.
+        // The summary contains the first one. The other adds something only if data is damaged or in doubt, and
+        // the capacity is in doubt only if an address did not answer.
         answers: answers
             .iter()
             .skip(1)
@@ -74,11 +74,11 @@ pub(super) fn findings(
     findings
 }
 
-/// What the probes, and each pass, found wrong.
+/// Damage found by the probes and by each pass.
 pub(super) struct DamageSummary {
-    /// Of the probes and spot checks.
+    /// Damage in probes and spot checks.
     pub(super) probe_damage: Damage,
-    /// Of each pass.
+    /// Damage in each pass.
     pub(super) passes: Vec<(u32, Damage)>,
 }
 
@@ -88,7 +88,7 @@ impl DamageSummary {
         for (task, segment) in &workload_plan.history {
             let Some(damage) = segment.damage.clone() else { continue };
             match task {
-                // Rounds read what they expect not to find.
+                // Rounds read blocks that they expect to be missing.
                 Task::NarrowStep(_, NarrowStep::Read) => {}
                 Task::Part { pass, .. } => match found.passes.last_mut() {
                     Some((last, all)) if last == pass => all.merge(damage),
@@ -100,10 +100,10 @@ impl DamageSummary {
         found
     }
 
-    /// All of it, as one.
+    /// The total damage.
     pub(super) fn total(&self) -> Damage {
         let mut total = self.probe_damage.clone();
-        // Ranges of several passes are not one range.
+        // Ranges of several passes are separate.
         total.ranges.clear();
         total.unlisted_bytes = 0;
         for (_, damage) in &self.passes {
@@ -112,7 +112,7 @@ impl DamageSummary {
         total
     }
 
-    /// Every range: of the passes where there were any, otherwise of what was found early.
+    /// Every range: of the passes if there were any, otherwise of what was found early.
     fn listed_ranges(&self) -> impl Iterator<Item = (Option<u32>, &DamagedRange)> {
         let probe_damage =
             self.probe_damage.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));

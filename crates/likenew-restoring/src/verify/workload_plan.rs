@@ -1,4 +1,4 @@
-//! What is done in which order. Everything follows from the settings and from what was found so far.
+//! The order of tasks, which follows from the settings and the findings up to now.
 
 use std::ops::Range;
 
@@ -23,22 +23,22 @@ use super::boundaries::boundary_offsets;
 use super::narrowing::{Round, next_round};
 use super::wording;
 
-/// One thing to do: one workload.
+/// One task, which is one workload.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Task {
-    /// The first place, the last, and one at each size that drives are made in.
+    /// The first address, the last, and one at each usual size of drives.
     Boundaries(Op),
-    /// Random places.
+    /// Random addresses.
     Scattered(Op),
-    /// A round that narrows down what the probes have found.
+    /// A round that narrows down the result of the probes.
     NarrowStep(Round, NarrowStep),
-    /// Everything that was written is made durable.
+    /// Makes all writes durable.
     Flush,
     /// One part of a pass.
     Part { op: Op, pass: u32, part: u32 },
-    /// Some of what was written so far, at random, up to this part.
+    /// Reads some of what was written, at random, up to this part.
     ReadBack { parts: u32 },
-    /// The drive is left alone.
+    /// Leaves the drive idle.
     Rest,
 }
 
@@ -46,62 +46,63 @@ pub(super) enum Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NarrowStep {
     Write,
-    /// Enough is written elsewhere to push out of a small cache what was just written.
+    /// Writes enough elsewhere to push the last writes out of a small cache.
     FillCache,
     Flush,
     Read,
 }
 
-/// On what it is done.
+/// The addresses that a verification uses.
 #[derive(Clone, Debug)]
 pub(super) struct VerifyLayout {
     pub(super) options: VerifyOptions,
-    /// Bytes that are verified.
+    /// Bytes to verify.
     pub(super) span: u64,
     /// The run's key.
     key: u64,
-    /// Addresses are multiples of this; in a folder of the block, as no I/O may cross the end of a file.
+    /// Addresses are multiples of this; in a folder, of the block, because no I/O may cross the end of a
+    /// file.
     pub(super) step: u64,
-    /// Whether its addresses are those of files in the free space of a folder.
+    /// Whether addresses are those of files in the free space of a folder.
     pub(super) is_folder: bool,
     places: Vec<u64>,
 }
 
-/// What was done, and what comes next.
+/// The tasks done, and the next one.
 pub(super) struct WorkloadPlan<'a> {
     pub(super) layout: VerifyLayout,
     pub(super) history: Vec<(Task, &'a Segment)>,
     pub(super) next: Option<Task>,
 }
 
-/// Random reads of a spot check of what was written so far.
+/// Random reads of a spot check.
 const SPOT_CHECK_READS: u64 = 32;
-/// Writes that push a small cache's content out.
+/// Writes that push out a small cache's content.
 const CACHE_FILL_WRITES: u64 = 64;
-/// Random places are the same ones when they are written and when they are read.
+/// Random addresses are the same for writing and reading.
 const SCATTERED_SEED: usize = 1;
 /// Stamps of probes have pass 0, those of rounds a pass above this.
 const ROUNDS: u32 = 1 << 16;
 
 impl Task {
-    /// The seed, where it is not the one of the workload's own number.
+    /// The seed, if it is not the workload's own number.
     pub(super) fn seed(&self, plan: &Plan) -> Option<u64> {
         matches!(self, Self::Scattered(_)).then(|| plan.seed_of(SCATTERED_SEED))
     }
 
-    /// Whether it is part of the search that comes before everything is written.
+    /// Whether it is part of the search before everything is written.
     pub(super) fn is_probe(&self) -> bool {
         matches!(self, Self::Boundaries(_) | Self::Scattered(_))
     }
 }
 
-/// Whether anything of what was read was not what had been written.
+/// Whether any data read back wrong.
 pub(super) fn is_damaged(segment: &Segment) -> bool {
     segment.damage.as_ref().is_some_and(|damage| damage.bytes() > 0)
 }
 
 impl<'a> WorkloadPlan<'a> {
-    /// From the start through everything that was done.
+    /// From the start through everything done.
     pub(super) fn walk(options: &VerifyOptions, span: u64, evidence: &'a Evidence) -> Self {
         let geometry = &evidence.geometry;
         let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
@@ -114,8 +115,8 @@ impl<'a> WorkloadPlan<'a> {
         Self { history: walk.history, next: walk.next, layout }
     }
 
-    /// Whether it would tell something where the file system has put the files. Not after an interruption: they were
-    /// made again then, in other places.
+    /// Whether it helps to know where the file system put the files. Not after an interruption, because new
+    /// files are in other places.
     pub(super) fn asks_for_extents(&self, evidence: &Evidence) -> bool {
         let has_file_system = matches!(evidence.identity.kind, Kind::Folder | Kind::File);
         let wrapped = self.last_read().iter().any(|(_, damage)| damage.wrapped_bytes > 0);
@@ -124,7 +125,7 @@ impl<'a> WorkloadPlan<'a> {
         has_file_system && wrapped && same_files && !asked
     }
 
-    /// Where the file system has put the files, as far as it was asked and says so.
+    /// Where the file system put the files, if it says so.
     pub(super) fn extents(evidence: &Evidence) -> Option<&ExtentMap> {
         evidence.observations.iter().find_map(|observation| match &observation.result {
             ProbeResult::Extents(map) => Some(map),
@@ -132,7 +133,7 @@ impl<'a> WorkloadPlan<'a> {
         })
     }
 
-    /// What was read back in the last pass of which anything was, and what was found there; of the probes where no pass was read.
+    /// The ranges of the last pass that was read, and the damage there; of the probes if no pass was read.
     pub(super) fn last_read(&self) -> Vec<(Vec<Range<u64>>, &'a Damage)> {
         let last = self.reads().map(|(pass, ..)| pass).max();
         let passes = self
@@ -160,7 +161,7 @@ impl<'a> WorkloadPlan<'a> {
         self.parts_of(Op::Read)
     }
 
-    /// Pass, part and record of everything that the passes wrote, or read.
+    /// Pass, part and record of everything that the passes wrote or read.
     pub(super) fn parts_of(&self, which: Op) -> impl Iterator<Item = (u32, u32, &'a Segment)> {
         self.history.iter().filter_map(move |(task, segment)| match task {
             Task::Part { op, pass, part } if *op == which => Some((*pass, *part, *segment)),
@@ -176,7 +177,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The record of this task, or none if it is the next one.
+    /// The record of this task, or `None` if it is the next one.
     fn take(&mut self, task: Task) -> Option<&'a Segment> {
         match self.segments.next() {
             Some(segment) => {
@@ -190,7 +191,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends early where something is still to be done.
+    /// Ends early if a task is left to do.
     fn verify_all(&mut self, layout: &VerifyLayout) -> Option<()> {
         let options = &layout.options;
         if options.probes > 0 && !options.read_only && self.probes(layout)? && !options.full {
@@ -212,7 +213,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Whether a few blocks were enough to find something.
+    /// Whether the probes found damage.
     fn probes(&mut self, layout: &VerifyLayout) -> Option<bool> {
         for op in [Op::Write, Op::Read] {
             for task in [Task::Boundaries(op), Task::Scattered(op)] {
@@ -225,7 +226,7 @@ impl<'a> Walk<'a> {
         if !self.history.iter().any(|(_, segment)| is_damaged(segment)) {
             return Some(false);
         }
-        // Rounds ask by addresses, and a folder's are not those of the drive.
+        // Rounds need addresses of the drive, which a folder's are not.
         while let Some(round) = next_round(layout, &self.history).filter(|_| !layout.is_folder) {
             for step in round.steps() {
                 self.take(Task::NarrowStep(round.clone(), *step))?;
@@ -234,8 +235,8 @@ impl<'a> Walk<'a> {
         Some(true)
     }
 
-    /// How many parts were written that are to be read back: all of them, unless a spot check has found damage. Then a
-    /// folder's are counted as far as they were written, and a drive has said enough.
+    /// The number of parts to read back: all of them, unless a spot check found damage. Then a folder's
+    /// written parts are read, and a drive has shown enough.
     fn write(&mut self, layout: &VerifyLayout, pass: u32) -> Option<u32> {
         for part in 0..layout.parts() {
             self.take(Task::Part { op: Op::Write, pass, part })?;
@@ -260,12 +261,12 @@ impl<'a> Walk<'a> {
 }
 
 impl VerifyLayout {
-    /// Parts of a pass: as many as were asked for, of one block at least.
+    /// Parts of a pass: the number asked for, each of one block at least.
     pub(super) fn parts(&self) -> u32 {
         (self.span / self.options.block).min(u64::from(self.options.parts)) as u32
     }
 
-    /// The addresses of a part: whole blocks, but for the end of the last one.
+    /// The addresses of a part: whole blocks, except at the end of the last one.
     pub(super) fn part(&self, part: u32) -> Range<u64> {
         let (blocks, parts) = (self.span / self.options.block, u64::from(self.parts()));
         let start = |part: u64| blocks * part / parts * self.options.block;
@@ -282,7 +283,7 @@ impl VerifyLayout {
         Stream::closed(Mix::Only(op), self.options.block as u32, place, depth, self.stamp_class(pass))
     }
 
-    /// The blocks at these places, all at once, each I/O kept.
+    /// All blocks at these addresses at once, with a sample of each.
     fn at(&self, name: String, op: Op, places: &[u64], pass: u32) -> Workload {
         let block =
             |place: &u64| AccessPattern::Sequential(Region::bytes(*place..place + self.options.block));

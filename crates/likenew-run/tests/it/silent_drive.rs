@@ -1,4 +1,4 @@
-//! A drive that stops answering is given up, and what it did before is kept.
+//! A drive that stops answering is given up, and its earlier results are kept.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use likenew_run::run::run;
 
 const SERVICE: Nanos = Nanos::from_millis(1);
 
-/// On a wall clock that jumps: answers so many I/Os after a millisecond each, and then nothing.
+/// On a wall clock that jumps: answers this many I/Os after a millisecond each, and then none.
 struct Silent {
     geometry: Geometry,
     answers: u64,
@@ -112,7 +112,7 @@ fn reads_at(rest: &str, pace: &str) -> Workload {
     toml::from_str(&text).unwrap()
 }
 
-/// Somebody who asks to stop after so long.
+/// A user who stops the run after this time.
 struct Asks(Nanos);
 
 impl Recorder for Asks {
@@ -151,7 +151,7 @@ fn a_drive_that_hangs_in_the_middle_is_given_up_whatever_the_limits() {
     for until in ["ops = 1000", "bytes = '1GiB'", "elapsed = '10h'"] {
         let mut drive = Silent::after(100);
         let workload = reads(&format!("until = {{ {until} }}"));
-        // Nobody asks to stop within an hour.
+        // No user stops it within an hour.
         let ran = run(&mut drive, &workload, &mut || Box::new(Asks(Nanos::from_secs(3600)))).unwrap();
         let Some(LabError::Hung(hang)) = ran.lab_error else { panic!("{until}: {:?}", ran.lab_error) };
         assert_eq!((hang.ios.len(), ran.segment.ios(Op::Read)), (8, 100), "{until}");

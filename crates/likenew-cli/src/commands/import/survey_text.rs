@@ -1,4 +1,4 @@
-//! What a trace holds, for people.
+//! The content of a trace as text.
 
 use likenew_core::quantity::{Number, Share, Size};
 use likenew_core::units::Nanos;
@@ -6,7 +6,7 @@ use likenew_trace::{Amount, Survey};
 
 use super::trace::ImportReport;
 
-/// So many applications are shown; the JSON has more.
+/// Most applications shown; the JSON has more.
 const APPLICATIONS: usize = 8;
 
 /// The survey as lines.
