@@ -12,13 +12,12 @@ use crate::wording;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub(crate) struct Recondition {
-    #[command(flatten)]
-    pub(crate) target_arguments: TargetArguments,
     /// Change nothing: show which steps are possible, what each costs and what it would lose
     #[arg(long, conflicts_with = "step")]
     pub(crate) dry_run: bool,
-    /// Take this step whatever the diagnosis is: trim, discard-unused, refresh and overwrite lose nothing; discard,
-    /// overwrite-all and format ERASE EVERYTHING [default: the gentlest that can help and loses nothing]
+    /// Take this step whatever the diagnosis is: refresh loses nothing; after trim and overwrite, deleted files cannot
+    /// be recovered; discard-unused loses what no partition covers; discard, overwrite-all and format ERASE
+    /// EVERYTHING [default: the gentlest that can help and loses no file]
     #[arg(long, value_parser = step, value_name = "STEP")]
     pub(crate) step: Option<StepName>,
     /// Most overwrite passes; they end earlier once another pass would change little
@@ -42,6 +41,8 @@ pub(crate) struct Recondition {
     pub(crate) erase: EraseName,
     #[command(flatten)]
     pub(crate) references: ReferenceArguments,
+    #[command(flatten)]
+    pub(crate) target_arguments: TargetArguments,
     #[command(flatten)]
     pub(crate) run_arguments: RunArguments,
 }

@@ -25,7 +25,9 @@ fn page(topic: &str) -> Option<String> {
         return Some(cause.descriptor().manual.to_owned());
     }
     let mut all = arguments::command();
-    let typed = all.find_subcommand_mut(topic)?.render_long_help().to_string();
+    let command = all.find_subcommand_mut(topic)?;
+    *command = command.clone().bin_name(wording::usage_name(topic)).disable_help_subcommand(true);
+    let typed = command.render_long_help().to_string();
     if topic == "sim" {
         return Some(format!("{}\n{typed}", wording::SIM));
     }
