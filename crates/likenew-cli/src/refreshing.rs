@@ -2,6 +2,7 @@
 
 mod device;
 mod files;
+mod timed_store;
 
 use likenew_core::fix::{FixEnd, FixReport};
 use likenew_core::units::Nanos;
@@ -11,7 +12,7 @@ use likenew_refresh::{End, InterruptedRefresh, JournalPaths, Outcome, RefreshErr
 use crate::wording::refresh as wording;
 
 pub(crate) use self::device::DeviceRefresh;
-pub(crate) use self::files::{refresh_files, resume_and_report};
+pub(crate) use self::files::{refresh_files, resume_and_report, rewrite_files};
 
 /// A program that is about to be started holds a copy of the lock of a run that has just ended.
 const LOCK_TRIES: u32 = 20;

@@ -193,6 +193,17 @@ impl Check {
         CheckResults::new(evidence).fresh_data()
     }
 
+    /// How fast sustained writes should be, in bytes a second, by the most telling reference; the link is none, as it says
+    /// nothing of the drive.
+    pub(crate) fn sustained_goal(&self, evidence: &Evidence) -> Option<f64> {
+        self.with_diagnosis(evidence, |case, _| {
+            let measured = case.shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
+            let all = case.references.iter().filter(|of| of.metric == Metric::SustainedWrite);
+            let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
+            goal.filter(|of| of.origin != Origin::Link).map(|of| of.value)
+        })
+    }
+
     /// How long a 4 KiB random read of new data took at queue depth 1, in nanoseconds.
     pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
         CheckResults::new(evidence).fresh_small_ns()

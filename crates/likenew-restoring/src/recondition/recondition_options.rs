@@ -51,6 +51,9 @@ pub struct ReconditionOptions {
     /// The journal of a refresh of a whole device, where the owner named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
+    /// Bytes a second at most that `rewrite` writes.
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub rate: Option<u64>,
     /// What a drive erases when it formats itself.
     #[serde(skip_serializing_if = "Erase::is_user_data")]
     pub erase: Erase,
@@ -71,6 +74,7 @@ impl Default for ReconditionOptions {
             free: None,
             space: None,
             journal: None,
+            rate: None,
             erase: Erase::default(),
             dry_run: false,
             check: CheckOptions::default(),
@@ -79,6 +83,8 @@ impl Default for ReconditionOptions {
 }
 
 impl ReconditionOptions {
+    /// A chunk of a rewriting would be under way for longer than a stop may take, in bytes a second.
+    const RATE_MIN: u64 = 1 << 20;
     /// More passes than this wear a drive for nothing.
     const PASSES_MAX: u32 = 100;
 
@@ -98,6 +104,9 @@ impl ReconditionOptions {
     pub(super) fn check(&self) -> Result<(), String> {
         if !(1..=Self::PASSES_MAX).contains(&self.passes) {
             return Err(out_of_range("passes", self.passes, 1, Self::PASSES_MAX));
+        }
+        if self.rate.is_some_and(|rate| rate < Self::RATE_MIN) {
+            return Err(wording::rate_too_low(Self::RATE_MIN));
         }
         if self.check.upgrade.is_some() {
             return Err(wording::no_upgrade());
