@@ -81,15 +81,24 @@ pub fn helping_steps(case: &Case<'_>, cause: &str) -> Vec<HelpingStep> {
     kinds(site, cause).map(of).collect()
 }
 
-/// The steps that help against a cause and are possible on this target, the gentlest first. What erases is named
-/// where
-/// nothing gentler is possible, and not where that only has to wait.
+/// The steps that help against a cause and are possible on this target, the gentlest first. What rewrites everything is named
+/// where nothing gentler is possible, what erases where that is not possible either, and neither where something gentler only has
+/// to wait.
 pub(crate) fn steps(case: &Case<'_>, cause: &str) -> Vec<Action> {
     // What a device loses its owner has to agree to, which the command asks for.
     let possible =
         helping_steps(case, cause).into_iter().filter(|step| !matches!(step.possibility, Possibility::No(_)));
-    let (lossy, gentle): (Vec<_>, Vec<_>) = possible.partition(|step| step.kind.destroys());
-    let chosen = if gentle.is_empty() && blocked_steps(case, cause).is_empty() { lossy } else { gentle };
+    let (lossy, keeping): (Vec<_>, Vec<_>) = possible.partition(|step| step.kind.destroys());
+    let (all, gentle): (Vec<_>, Vec<_>) =
+        keeping.into_iter().partition(|step| step.kind == ActionKind::Rewrite);
+    let waits = blocked_steps(case, cause).iter().any(|step| step.kind != ActionKind::Rewrite);
+    let chosen = match (gentle.is_empty(), waits, all.is_empty()) {
+        (false, ..) => gentle,
+        (true, true, _) => Vec::new(),
+        (true, false, false) => all,
+        (true, false, true) if blocked_steps(case, cause).is_empty() => lossy,
+        (true, false, true) => Vec::new(),
+    };
     chosen.into_iter().map(|step| step.action).collect()
 }
 

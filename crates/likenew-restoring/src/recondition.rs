@@ -144,15 +144,15 @@ impl Recondition {
 /// What comes before a step that was asked for by name: before everything in use is rewritten, what is free is given up or overwritten,
 /// so that all of the drive is written in address order.
 fn first_of(asked: StepName, context: &StepContext<'_>, is_over: bool) -> Option<StepName> {
-    let is_free = |name: &StepName| context.obstacle(*name).is_none();
-    (asked == StepName::Rewrite && !is_over)
-        .then(|| [StepName::Trim, StepName::Overwrite].into_iter().find(is_free))
-        .flatten()
+    let is_possible = |name: &StepName| context.obstacle(*name).is_none();
+    let goes_before = asked == StepName::Rewrite && !is_over && is_possible(&asked);
+    goes_before.then(|| [StepName::Trim, StepName::Overwrite].into_iter().find(is_possible)).flatten()
 }
 
-/// Whether a step would wear a drive that is at its end.
+/// Whether a step costs more than it has to: everything is not rewritten where something gentler only has to wait.
 fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
-    name == StepName::Rewrite && diagnosis.causes.iter().any(|found| found.descriptor.endangers)
+    let has_to_wait = |found: &FoundCause| found.blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
+    name == StepName::Rewrite && causes_needing(name, diagnosis).into_iter().any(has_to_wait)
 }
 
 /// Causes that were found, do harm, and are helped by a step.
@@ -402,7 +402,7 @@ impl Recondition {
                 .cloned()
                 .collect();
             if actions.iter().any(|action| step_kind(action).is_some_and(ActionKind::destroys)) {
-                return wording::only_lossy(actions);
+                return wording::only_lossy(actions, context.obstacle(StepName::Rewrite));
             }
             if !actions.is_empty() {
                 return wording::only_by_hand(actions);

@@ -72,7 +72,11 @@ fn open(target: &str) -> SimDrive {
 }
 
 fn recondition(drive: &mut SimDrive, target: &str, options: &str) -> (Evidence, Findings) {
-    let options = format!("rest = '5s'\n{options}\n[check]\nbytes = '256MiB'\n{NEW}");
+    recondition_by(drive, target, options, NEW)
+}
+
+fn recondition_by(drive: &mut SimDrive, target: &str, options: &str, new: &str) -> (Evidence, Findings) {
+    let options = format!("rest = '5s'\n{options}\n[check]\nbytes = '256MiB'\n{new}");
     let plan = Plan {
         schema: 1,
         procedure: "recondition".into(),
@@ -122,11 +126,11 @@ fn a_full_used_drive_comes_back_without_losing_anything() {
     }
 }
 
-/// A drive of 256 MiB, which holds every byte.
+/// A drive of 128 MiB, which holds every byte.
 fn small(target: &str) -> SimDrive {
     let changes = [
-        ("value = 1073741824", "value = 268435456"),
-        ("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 40"),
+        ("value = 1073741824", "value = 134217728"),
+        ("blocks_per_plane = { value = 144", "blocks_per_plane = { value = 20"),
     ];
     Spec::parse(target).unwrap().open(file(&changes, "")).unwrap()
 }
@@ -195,18 +199,23 @@ fn a_drive_that_is_fast_already_is_hardly_written() {
 
 #[test]
 fn a_drive_that_is_slow_whatever_it_holds_is_not_rewritten_to_its_end() {
-    // Writes are throttled, so that no rewriting makes them faster.
-    let target = "sim:d.toml?fill=1&trim=off&throttle=0.3";
+    // Somebody promised twice of what it can do, so that every part of it looks slow.
+    let target = "sim:d.toml?fill=1&trim=off";
     let mut drive = open(target);
     let capacity = drive.geometry().capacity;
-    let (evidence, findings) = recondition(&mut drive, target, "step = 'rewrite'");
+    let promised = NEW.replace("per_s = 67760464.0", "per_s = 135520928.0");
+    let (evidence, findings) = recondition_by(&mut drive, target, "step = 'rewrite'", &promised);
     let written = rewritten(&evidence);
     assert!(written <= capacity / 2, "{written} of {capacity}");
     let step = answer(&findings, "step_rewrite");
     assert_ne!(step.standing, Standing::Good, "{step:?}");
     let shown = step.evidence.join(" ");
     assert!(shown.contains("stopped, because writing became no faster"), "{shown}");
-    // Unasked, it is not even begun.
+}
+
+#[test]
+fn a_drive_that_throttles_itself_is_not_rewritten_unasked() {
+    let target = "sim:d.toml?fill=1&trim=off&throttle=0.3";
     let mut drive = open(target);
     let (evidence, findings) = recondition(&mut drive, target, "");
     assert_eq!(rewritten(&evidence), 0, "{}", findings.summary);

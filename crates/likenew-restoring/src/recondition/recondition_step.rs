@@ -185,8 +185,8 @@ impl StepContext<'_> {
             let is_full = self.options.space.is_none_or(|space| space < OVERWRITTEN_LEAST);
             return Some(if is_full { wording::folder_is_full() } else { wording::folder_is_read_only() });
         }
-        // The facts of a simulated drive may be hidden; what it is made of is not.
-        if name == StepName::Rewrite && self.evidence.identity.rotates() {
+        // The facts of a simulated drive may be hidden; what it is made of is not. Virtual drives claim to rotate as their host likes.
+        if name == StepName::Rewrite && self.is_simulated() && self.evidence.identity.rotates() {
             return Some(wording::hard_disk_gains_nothing());
         }
         self.site().possibility(name.action()).obstacle()

@@ -181,10 +181,11 @@ impl Rewriting {
         Some(Self { passes, end })
     }
 
-    /// Passes that were more than probes.
+    /// Passes that were more than probes: the first, and those that found at least half of the spans slow.
     pub(super) fn whole_passes(&self) -> usize {
-        let is_whole = |pass: &&RewritePass| pass.probes.is_empty() || pass.fast_spans < pass.probes.len();
-        self.passes.iter().filter(is_whole).count()
+        let is_whole =
+            |(index, pass): &(usize, &RewritePass)| *index == 0 || pass.fast_spans * 2 <= pass.probes.len();
+        self.passes.iter().enumerate().filter(is_whole).count()
     }
 
     /// The speed at the beginning and at the end of the first pass, in bytes a second: medians of an eighth of its points.
@@ -245,21 +246,23 @@ impl Walk<'_> {
         let (mut checkpoints, mut gained) = (0, false);
         for (index, span) in spans.iter().enumerate() {
             let (probe, remainder) = parts(span);
+            let before = self.pass_mut().speeds.len();
             let speed = self.piece(probe)?;
             self.pass_mut().probes.push(speed);
             if !(is_first && index < warm_up) && self.is_fast(speed) {
                 self.pass_mut().fast_spans += 1;
                 continue;
             }
-            let rest = match remainder {
-                Some(remainder) => self.piece(remainder)?,
-                None => speed,
-            };
-            speeds.extend(rest.or(speed));
+            if let Some(remainder) = remainder {
+                self.piece(remainder)?;
+            }
+            if index >= warm_up {
+                speeds.extend(self.pass_mut().speeds[before..].iter().filter_map(WriteSpeed::bytes_per_s));
+            }
             let is_checkpoint = |share: &f64| index + 1 == (spans.len() as f64 * share).ceil() as usize;
             if CHECKPOINTS.iter().any(is_checkpoint) {
                 checkpoints += 1;
-                gained |= gain(&speeds, warm_up).is_none_or(|gain| gain >= GAIN_LEAST);
+                gained |= gain(&speeds).is_none_or(|gain| gain >= GAIN_LEAST);
                 if checkpoints == CHECKPOINTS.len() && !gained && !self.trial_gains(spans)? {
                     return Ok(false);
                 }
@@ -314,11 +317,10 @@ impl Walk<'_> {
     }
 }
 
-/// How many times as fast the last spans were as those after the first ones.
-fn gain(speeds: &[f64], warm_up: usize) -> Option<f64> {
-    let after = speeds.get(warm_up..)?;
-    let part = (after.len() / 4).max(1);
-    let (first, last) = (after.get(..part)?, after.get(after.len() - part..)?);
+/// How many times as fast the last quarter was written as the first, by medians, as other programs may have been in between.
+fn gain(speeds: &[f64]) -> Option<f64> {
+    let part = (speeds.len() / 4).max(1);
+    let (first, last) = (speeds.get(..part)?, speeds.get(speeds.len() - part..)?);
     Some(quantile(last, 0.5)? / quantile(first, 0.5)?)
 }
 
@@ -336,4 +338,40 @@ fn parts(span: &Range<u64>) -> (AddressRange, Option<AddressRange>) {
     let probe = (bytes / PROBE_SHARE).next_multiple_of(1 << 20).max(PROBE_BYTES_MIN).min(bytes);
     let rest = AddressRange { offset: span.start + probe, bytes: bytes - probe };
     (AddressRange { offset: span.start, bytes: probe }, (rest.bytes > 0).then_some(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_hold_every_byte_once() {
+        for gib in [1, 2, 80, 500, 4000] {
+            let used = 0..gib << 30;
+            let all = spans(&used);
+            assert!((16..=160).contains(&all.len()), "{gib} GiB: {}", all.len());
+            let mut at = 0;
+            for span in &all {
+                let (probe, rest) = parts(span);
+                let bytes = probe.bytes + rest.map_or(0, |rest| rest.bytes);
+                assert_eq!((span.start, probe.offset, bytes), (at, at, span.end - span.start));
+                assert!(rest.is_none_or(|rest| rest.offset == probe.offset + probe.bytes));
+                at = span.end;
+            }
+            assert_eq!(at, used.end);
+        }
+        // A drive that is smaller than a probe is one.
+        assert_eq!(parts(&(0..4 << 20)), (AddressRange { offset: 0, bytes: 4 << 20 }, None));
+    }
+
+    #[test]
+    fn a_gain_is_that_of_the_last_quarter_over_the_first() {
+        assert_eq!(gain(&[]), None);
+        assert_eq!(gain(&[20.0, 20.0, 25.0, 30.0]), Some(1.5));
+        // One that waited for somebody else decides nothing.
+        let mut speeds = vec![20.0; 40];
+        speeds[38] = 1.0;
+        speeds[2] = 80.0;
+        assert_eq!(gain(&speeds), Some(1.0));
+    }
 }

@@ -113,10 +113,19 @@ pub(super) fn run_was_stopped() -> String {
     "the run was stopped before the step".into()
 }
 
-/// Only what erases can help.
-pub(super) fn only_lossy(actions: Vec<Action>) -> (String, Answer) {
-    let answer = Answer::problem(RESULT, "Restored", "nothing; only steps that erase the drive can help");
-    ("No fix keeps your data. Steps that can help erase the drive.".into(), Answer { actions, ..answer })
+/// Only what erases can help, and why what keeps everything cannot.
+pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>) -> (String, Answer) {
+    let (summary, answer) = match why_not_rewritten {
+        Some(reason) => (
+            format!("No fix keeps your data: {reason}. Steps that can help erase the drive."),
+            format!("nothing; only steps that erase the drive can help: {reason}"),
+        ),
+        None => (
+            "No fix keeps your data. Steps that can help erase the drive.".into(),
+            "nothing; only steps that erase the drive can help".into(),
+        ),
+    };
+    (summary, Answer { actions, ..Answer::problem(RESULT, "Restored", answer) })
 }
 
 /// What helps is nothing that a step can do.
