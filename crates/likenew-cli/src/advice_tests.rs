@@ -338,7 +338,7 @@ impl Place {
             (Kind::Folder, ActionKind::Fstrim) => self.knows_trim && self.blocks.is_none(),
             // Its own free space.
             (Kind::Folder, ActionKind::OverwriteFree) => self.writable,
-            (Kind::Folder | Kind::Device, ActionKind::Refresh) => true,
+            (Kind::Folder | Kind::Device, ActionKind::Refresh | ActionKind::Rewrite) => true,
             (Kind::Device, ActionKind::Discard) => self.knows_trim,
             // A device that may not be written yet asks for consent first.
             (Kind::Device, ActionKind::Overwrite) => true,

@@ -18,7 +18,7 @@ use likenew_real::erase::discard::discard_unused;
 use likenew_real::erase::precondition::{preconditions, require};
 
 use crate::interrupt;
-use crate::refreshing::refresh_files;
+use crate::refreshing::{refresh_files, rewrite_files};
 
 /// A folder target that can also run these fixes.
 pub(crate) struct FolderFixes {
@@ -67,6 +67,10 @@ impl Drive for FolderFixes {
                 // An open file cannot be rewritten, even if this process has it open.
                 self.drive.use_old_files(false)?;
                 Ok(refresh_files(&self.folder, *slower_than_bytes_per_s))
+            }
+            (Probe::Fix(Fix::RewriteFiles { settings, from }), _) => {
+                self.drive.use_old_files(false)?;
+                Ok(rewrite_files(&self.folder, *settings, *from))
             }
             (Probe::Fix(Fix::DiscardUnused), Some(agreement)) => match give_up(&self.folder, agreement) {
                 Ok(fix_report) => Ok(ProbeResult::FixReport(fix_report)),

@@ -260,13 +260,14 @@ impl WriteEstimate {
         let bounds: Vec<Option<u64>> = writes.map(bound).collect();
         let probes: u64 = dry_run.probes.iter().map(Probe::bytes_written).sum();
         let bounded = bounds.iter().flatten().fold(probes, |sum, bytes| sum.saturating_add(*bytes));
-        let rewrites =
-            dry_run.probes.iter().any(|probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. })));
+        let rewrites_files =
+            |probe: &&Probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. }));
+        let times = dry_run.probes.iter().filter(rewrites_files).count() as u64;
         let used = || likenew_real::space::used_bytes(Path::new(path)).unwrap_or(u64::MAX);
         Self {
             bytes: bounded.max(dry_run.bytes_written),
             is_bounded: bounds.iter().all(Option::is_some),
-            rewritten: if rewrites { used() } else { 0 },
+            rewritten: if times > 0 { used().saturating_mul(times) } else { 0 },
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod device;
 mod files;
+mod timed_store;
 
 use likenew_core::fix::{FixEnd, FixReport};
 use likenew_core::units::Nanos;
@@ -12,7 +13,7 @@ use likenew_refresh::{End, InterruptedRefresh, JournalPaths, Outcome, RefreshErr
 use crate::wording::refresh as wording;
 
 pub(crate) use self::device::DeviceRefresh;
-pub(crate) use self::files::{refresh_files, resume_and_report};
+pub(crate) use self::files::{refresh_files, resume_and_report, rewrite_files};
 
 /// Tries to get a lock: a process that is just being started may hold a copy of the lock of a run that has
 /// ended.

@@ -10,7 +10,7 @@ use likenew_core::access::Access;
 use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive, FlashCounters, Identity, Lane, LaneRequirements};
 use likenew_core::feasibility::ActionKind;
-use likenew_core::fix::{Fix, FixEnd, FixReport, SkippedRange};
+use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
@@ -99,6 +99,19 @@ impl WholeDevice {
         }
     }
 
+    /// Rewrites what lies there, and keeps it.
+    fn rewrite(
+        &mut self,
+        action: ActionKind,
+        pieces: &[AddressRange],
+        settings: RewriteSettings,
+    ) -> Result<ProbeResult, LabError> {
+        self.with_exclusive_access(action, |permission, consent| match permission {
+            Permission::Rewrite(refresh) => refresh.refresh(consent, pieces, settings),
+            Permission::Lose(_) => unreachable!("it was just looked at"),
+        })
+    }
+
     fn renew_consent(&self, action: ActionKind) -> Result<Consent, LabError> {
         for (_, found) in preconditions(&self.path, action)? {
             require(&self.path, &found, action)?;
@@ -181,10 +194,17 @@ impl Drive for WholeDevice {
                 self.with_exclusive_access(ActionKind::NvmeFormat, |_, consent| format(&consent, erase))
             }
             (Probe::Fix(Fix::Refresh { pieces }), Permission::Rewrite(_)) => {
-                self.with_exclusive_access(ActionKind::Refresh, |permission, consent| match permission {
-                    Permission::Rewrite(refresh) => refresh.refresh(consent, pieces),
-                    Permission::Lose(_) => unreachable!("it was just looked at"),
+                let came = self.rewrite(ActionKind::Refresh, pieces, RewriteSettings::default())?;
+                Ok(match came {
+                    // Chunks of slow data here and there show no speed of the drive.
+                    ProbeResult::FixReport(report) => {
+                        ProbeResult::FixReport(FixReport { write_speeds: WriteSpeeds::default(), ..report })
+                    }
+                    other => other,
                 })
+            }
+            (Probe::Fix(Fix::Rewrite { pieces, settings }), Permission::Rewrite(_)) => {
+                self.rewrite(ActionKind::Rewrite, pieces, *settings)
             }
             (probe, _) => self.drive_mut().probe(probe),
         }

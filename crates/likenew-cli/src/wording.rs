@@ -176,7 +176,7 @@ pub(crate) fn discard_unused(bytes: u64, disk: &Path, model: Option<&str>) -> St
 
 pub(crate) fn rewrite_in_place(path: &Path, model: Option<&str>) -> String {
     format!(
-        "This rewrites existing data of {} ({}) in place where it is slow to read. Nothing is lost.",
+        "This rewrites existing data of {} ({}) in place. Nothing is lost.",
         path.display(),
         model.unwrap_or("model unknown")
     )
@@ -262,7 +262,7 @@ pub(crate) fn not_a_folder_for_discard_unused(path: impl Display) -> String {
 pub(crate) fn not_a_folder_for_recondition(path: impl Display) -> String {
     format!(
         "{path} is not a folder; nothing was changed. Give the folder where its file system is mounted, which keeps every file.\n\
-         For a whole drive name the step: --step refresh loses nothing; discard, overwrite-all and format ERASE EVERYTHING"
+         For a whole drive name the step: --step refresh and rewrite lose nothing; discard, overwrite-all and format ERASE EVERYTHING"
     )
 }
 
@@ -285,11 +285,7 @@ pub(crate) fn will_write(bytes: u64, is_bounded: bool, is_folder: bool, time: Na
 }
 
 pub(crate) fn will_rewrite(bytes: u64, time: Nanos) -> String {
-    format!(
-        "Will also rewrite up to {} of your files in place where they are slow, in {}.",
-        Size(bytes),
-        about(time)
-    )
+    format!("Will also rewrite up to {} of your files in place, in {}.", Size(bytes), about(time))
 }
 
 /// A time, rounded like an estimate.

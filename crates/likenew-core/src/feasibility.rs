@@ -16,6 +16,8 @@ pub enum ActionKind {
     Refresh,
     /// Overwriting free space of a file system.
     OverwriteFree,
+    /// Rewriting all data in place.
+    Rewrite,
     /// TRIM of a whole device or partition.
     Discard,
     /// Overwriting everything.
@@ -32,11 +34,12 @@ pub enum ActionKind {
 
 impl ActionKind {
     /// All of them, the gentlest first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Fstrim,
         Self::DiscardFree,
         Self::Refresh,
         Self::OverwriteFree,
+        Self::Rewrite,
         Self::Discard,
         Self::Overwrite,
         Self::NvmeFormat,

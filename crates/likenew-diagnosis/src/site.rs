@@ -61,6 +61,7 @@ impl Site<'_> {
             ActionKind::DiscardFree => self.discards_unused().map(Possibility::No),
             ActionKind::Refresh => self.rewrites().map(Possibility::No),
             ActionKind::OverwriteFree => self.overwrites_free().map(Possibility::No),
+            ActionKind::Rewrite => self.rewrites_all().map(Possibility::No),
             ActionKind::Discard => match self.whole_drive() {
                 Some(Possibility::No(reason)) => Some(Possibility::No(reason)),
                 // A target that may not be written yet cannot be tested for TRIM, but it reports whether it
@@ -140,6 +141,19 @@ impl Site<'_> {
             Kind::File => Some(obstacle::FILE_NEEDS_FOLDER.into()),
             Kind::Nop => Some(obstacle::NOTHING_THERE.into()),
         }
+    }
+
+    /// What stands against rewriting everything: what stands against rewriting parts of it, and a drive that gains nothing by it or
+    /// that is at its end.
+    fn rewrites_all(&self) -> Option<String> {
+        let [drive] = self.facts.map_or(&[][..], |facts| facts.drives.as_slice()) else {
+            return self.rewrites();
+        };
+        if drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0) {
+            return Some(obstacle::HARD_DISK.into());
+        }
+        let wear = drive.health.used_percent.get();
+        self.rewrites().or_else(|| wear.filter(|used| *used >= 100.0).map(|_| obstacle::WORN_OUT.into()))
     }
 
     fn overwrites_free(&self) -> Option<String> {

@@ -907,6 +907,7 @@ pub(crate) fn step_name(kind: ActionKind) -> Option<&'static str> {
         ActionKind::DiscardFree => "discard-unused",
         ActionKind::Refresh => "refresh",
         ActionKind::OverwriteFree => "overwrite",
+        ActionKind::Rewrite => "rewrite",
         ActionKind::Discard => "discard",
         ActionKind::Overwrite => "overwrite-all",
         ActionKind::NvmeFormat => "format",
@@ -921,6 +922,7 @@ pub(crate) fn step_why(kind: ActionKind) -> &'static str {
         ActionKind::DiscardFree => "Send TRIM for what no partition covers",
         ActionKind::Refresh => "Rewrite slow data in place",
         ActionKind::OverwriteFree => "Overwrite free space until another pass changes nothing",
+        ActionKind::Rewrite => "Rewrite all data in place",
         ActionKind::Discard => "Erase the whole drive with TRIM",
         ActionKind::Overwrite => "Overwrite the whole drive until another pass changes nothing",
         ActionKind::NvmeFormat => "Have the drive format itself",
@@ -930,9 +932,15 @@ pub(crate) fn step_why(kind: ActionKind) -> &'static str {
     }
 }
 
+/// A share of the rated endurance, in percent.
+pub(crate) fn rewrite_with_wear(percent: f64) -> String {
+    let percent = if percent < 0.1 { "under 0.1".to_owned() } else { format!("{percent:.1}") };
+    format!("Rewrite all data in place, for {percent}% of its rated endurance")
+}
+
 pub(crate) fn step_loses(kind: ActionKind) -> Loss {
     match kind {
-        ActionKind::Refresh => Loss::Nothing,
+        ActionKind::Refresh | ActionKind::Rewrite => Loss::Nothing,
         ActionKind::Fstrim | ActionKind::DiscardFree | ActionKind::OverwriteFree => Loss::DeletedFiles,
         _ => Loss::Everything,
     }
@@ -960,6 +968,8 @@ pub(crate) mod obstacle {
     pub(crate) const FILE_HAS_NO_PARTITIONS: &str = "a file has no partitions; give a folder on the drive";
     pub(crate) const NOTHING_THERE: &str = "the null target holds nothing";
     pub(crate) const EMPTY: &str = "it holds no data";
+    pub(crate) const HARD_DISK: &str = "a hard disk writes in place; rewriting all data gains nothing";
+    pub(crate) const WORN_OUT: &str = "the drive has used up its rated endurance; rewriting wears it further";
     pub(crate) const FILE_NEEDS_FOLDER: &str = "give the folder that the file lies in";
     pub(crate) const NOT_SIMULATED: &str = "a simulated drive has no such command";
     pub(crate) const NOT_NVME: &str = "only NVMe drives have this command";
@@ -995,6 +1005,7 @@ pub fn notes(action: &Action) -> ActionNotes {
         "recondition_overwrite" => {
             (LOW, "several writes of all free space; deleted files cannot be recovered", AGAIN)
         }
+        "recondition_rewrite" => (LOW, "one write of all data, two at most", AGAIN),
         "recondition_discard" => (DATA, "seconds, and restoring your data", AGAIN),
         "recondition_overwrite_all" => {
             (DATA, "several writes of the whole drive, and restoring your data", AGAIN)

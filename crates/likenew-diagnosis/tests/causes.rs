@@ -681,6 +681,39 @@ fn trim_is_let_through_by_what_blocks_it() {
 }
 
 #[test]
+fn what_rewriting_all_data_wears_is_told_where_the_drive_counts_it() {
+    let mut target = healthy();
+    target.facts.drives[0].identity.knows_trim = fact(false);
+    target.facts.drives[0].health.used_percent = fact(4.0);
+    target.facts.drives[0].counts.lifetime_bytes_written = fact(8 << 40);
+    let site = Site {
+        target: "/dev/sda",
+        kind: likenew_core::drive::Kind::Device,
+        trims: false,
+        writable: false,
+        free_bytes: None,
+        used_bytes: 1 << 40,
+        ..folder(&target.facts)
+    };
+    let case = Case {
+        measurements: &target.measurements,
+        facts: Some(&target.facts),
+        delta: None,
+        references: &[],
+        normal: &[],
+        site: Some(site),
+    };
+    let rewrite = actions(&case, by_name("no_trim").unwrap())
+        .into_iter()
+        .find(|action| action.id == "recondition_rewrite")
+        .unwrap();
+    // An eighth of all that was ever written, which has used 4 %.
+    assert!(rewrite.why.ends_with("for 0.5% of its rated endurance"), "{rewrite:?}");
+    assert_eq!((rewrite.bytes_written, rewrite.loses), (Some(1 << 40), Loss::Nothing));
+    assert!(rewrite.time_s.is_some(), "{rewrite:?}");
+}
+
+#[test]
 fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible() {
     let mut target = healthy();
     target.facts.drives[0].identity.knows_trim = fact(false);
@@ -700,6 +733,16 @@ fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible(
         normal: &[],
         site: Some(site),
     };
+    let of = |cause: &str| -> Vec<(String, Loss)> {
+        let all = actions(&case, by_name(cause).unwrap()).into_iter();
+        all.filter_map(|action| Some((action.command?, action.loses))).collect()
+    };
+    assert_eq!(of("no_trim"), [("likenew recondition /dev/sda --step rewrite".to_owned(), Loss::Nothing)]);
+    // A drive at the end of its life is not worn any further without need.
+    let mut worn = target.facts.clone();
+    worn.drives[0].health.used_percent = fact(104.0);
+    let site = Site { facts: Some(&worn), ..site };
+    let case = Case { facts: Some(&worn), site: Some(site), ..case };
     let of = |cause: &str| -> Vec<(String, Loss)> {
         let all = actions(&case, by_name(cause).unwrap()).into_iter();
         all.filter_map(|action| Some((action.command?, action.loses))).collect()

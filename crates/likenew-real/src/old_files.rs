@@ -23,12 +23,15 @@ use crate::direct_io::DirectIo;
 use crate::lab_error::io_error;
 use crate::medium::{Medium, Spot, perform_at, set_direct};
 use crate::scratch::{DIRECTORY, MARKER};
+use crate::trim::{Flush, extents};
 
 /// Limits for searching a folder.
 #[derive(Clone, Copy)]
 struct Bounds {
     /// Shorter files are skipped.
     bytes_least: u64,
+    /// Younger files, by seconds since they were written, are skipped.
+    age_s_least: u64,
     /// Limits: names examined, and files remembered.
     names_max: usize,
     files_max: usize,
@@ -36,11 +39,17 @@ struct Bounds {
 }
 
 /// For a few pieces of a few files.
-const SAMPLE: Bounds =
-    Bounds { bytes_least: OLD_PIECE_BYTES, names_max: 200_000, files_max: 4096, time: OLD_SEARCH };
+const SAMPLE: Bounds = Bounds {
+    bytes_least: OLD_PIECE_BYTES,
+    age_s_least: OLD_AGE_S,
+    names_max: 200_000,
+    files_max: 4096,
+    time: OLD_SEARCH,
+};
 /// For all that may be worth being written again: opening a shorter one takes as long as reading it.
 const ALL: Bounds = Bounds {
     bytes_least: 1 << 20,
+    age_s_least: OLD_AGE_S,
     names_max: 20_000_000,
     files_max: 2_000_000,
     time: Nanos::from_secs(1800),
@@ -60,6 +69,33 @@ pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut search = Search::new(&clock, wall_seconds(), ALL);
     search.scan(folder)?;
     Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
+}
+
+/// A file, and where on the drive it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedFile {
+    /// Its first byte on the device of the file system, where that tells; 0 where it does not.
+    pub address: u64,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+/// All of the owner's files in a folder of 1 MiB and more, in the order in which they lie on the drive.
+///
+/// # Errors
+/// A sentence without a full stop, when the folder cannot be looked through.
+pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> {
+    let clock = Monotonic::start();
+    let mut search = Search::new(&clock, wall_seconds(), Bounds { age_s_least: 0, ..ALL });
+    search.scan(folder)?;
+    let placed = |Candidate { path, bytes, .. }: Candidate| {
+        let extents = open_checked(&path).and_then(|(fd, ..)| extents(&fd, bytes, Flush::First));
+        let first = extents.ok().and_then(|extents| extents.first().map(|extent| extent.physical));
+        PlacedFile { address: first.unwrap_or(0), path }
+    };
+    let mut files: Vec<PlacedFile> = search.by_age().into_iter().map(placed).collect();
+    files.sort_by(|one, other| one.address.cmp(&other.address).then_with(|| one.path.cmp(&other.path)));
+    Ok(files)
 }
 
 /// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being
@@ -316,7 +352,7 @@ impl<'a> Search<'a> {
         let made = if has_birth { times.stx_btime } else { times.stx_ctime };
         let written_s = made.tv_sec.max(times.stx_mtime.tv_sec).max(0).cast_unsigned();
         let age_s = self.now_s.saturating_sub(written_s);
-        if age_s >= OLD_AGE_S {
+        if age_s >= self.bounds.age_s_least {
             self.candidates.push(Candidate { path, bytes, age_s });
         }
     }

@@ -193,6 +193,17 @@ impl Check {
         CheckResults::new(evidence).fresh_data()
     }
 
+    /// Sustained write speed by the closest reference, in bytes per second; the link is none, as it says nothing of the
+    /// drive.
+    pub(crate) fn sustained_goal(&self, evidence: &Evidence) -> Option<f64> {
+        self.with_diagnosis(evidence, |case, _| {
+            let measured = case.shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
+            let all = case.references.iter().filter(|of| of.metric == Metric::SustainedWrite);
+            let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
+            goal.filter(|of| of.origin != Origin::Link).map(|of| of.value)
+        })
+    }
+
     /// Latency of 4 KiB random reads of new data at QD1, in nanoseconds.
     pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
         CheckResults::new(evidence).fresh_small_ns()

@@ -9,6 +9,7 @@ mod overwrite;
 mod recondition_options;
 mod recondition_step;
 mod refresh;
+mod rewrite;
 mod stages;
 mod tables;
 mod trim_free;
@@ -20,13 +21,16 @@ use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
 use likenew_core::overview::Overview;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_diagnosis::{Diagnosis, FoundCause, Kind, Overall, Possibility, causes_fixed_by, step_kind};
+use likenew_diagnosis::{
+    Diagnosis, FoundCause, Kind, Metric, Overall, Possibility, causes_fixed_by, step_kind,
+};
 
 use crate::check::{Check, CheckOptions};
 use comparison::{Change, Effect, Measure, changes};
 use likenew_procedure_support::series::{speed, speed_over_bytes};
 use outcome::StepOutcome;
 use recondition_step::StepContext;
+use rewrite::{RewritePass, Rewriting};
 use stages::{Stage, empty_evidence, has_run, refusal, stages};
 use wording::StepLine;
 
@@ -94,33 +98,64 @@ impl Recondition {
             feasibility,
             fresh_bytes_per_s,
             fresh_small_ns,
+            sustained_goal_bytes_per_s: last_check.and_then(|check| self.check.sustained_goal(check)),
         }
     }
 
     /// The step after a check, if any: the one that was named, or the first that can help against what was
     /// found.
+    ///
+    /// The order is that of the expected gain for each byte written, within what loses nothing: TRIM writes nothing, old data
+    /// and free space are a part of the drive, everything is all of it. Where everything is to be rewritten anyway, old data
+    /// is not rewritten on its own before.
     fn choose(&self, context: &StepContext<'_>, stages: &[Stage], check: &Evidence) -> Option<StepName> {
         let is_tried = |name: StepName| {
             stages.iter().any(|stage| matches!(stage, Stage::ReconditionStep(of, _) if *of == name))
         };
         if let Some(asked) = self.options.step {
-            let is_possible = context.obstacle(asked).is_none();
-            return (is_possible && !is_tried(asked)).then_some(asked);
+            let is_open = |name: &StepName| context.obstacle(*name).is_none() && !is_tried(*name);
+            let first = first_of(asked, context, is_tried(asked));
+            return first.into_iter().chain([asked]).find(is_open);
         }
         let is_dry_run = check.segments.iter().any(likenew_core::segment::Segment::is_dry_run);
         self.check.with_diagnosis(check, |_, diagnosis| {
-            StepName::ALL.into_iter().find(|name| {
+            let can = |name: StepName| {
                 let step = name.implementation();
-                let can =
-                    !name.destroys() && context.obstacle(*name).is_none() && step.caveat(context).is_none();
-                // Results are unknown in a dry run, so it takes every step that is allowed.
-                can && !is_tried(*name)
-                    && (is_dry_run
-                        || !causes_needing(*name, diagnosis).is_empty()
-                        || is_worth_trying(*name, diagnosis))
-            })
+                !name.destroys()
+                    && !is_tried(name)
+                    && context.obstacle(name).is_none()
+                    && step.caveat(context).is_none()
+                    && !is_too_much(name, diagnosis)
+            };
+            let is_needed = |name: StepName| {
+                !causes_needing(name, diagnosis).is_empty() || is_worth_trying(name, diagnosis)
+            };
+            // Results are unknown in a dry run, so it takes every step that is allowed.
+            if is_dry_run {
+                return StepName::ALL.into_iter().find(|name| can(*name));
+            }
+            let gentlest = StepName::ALL.into_iter().find(|name| can(*name) && is_needed(*name))?;
+            let writes_all = |name: StepName| can(name) && is_needed(name);
+            let is_part_of_all = gentlest == StepName::Refresh
+                && !writes_all(StepName::Overwrite)
+                && writes_all(StepName::Rewrite);
+            Some(if is_part_of_all { StepName::Rewrite } else { gentlest })
         })
     }
+}
+
+/// The step before one that was named: before all data is rewritten, free space is trimmed or overwritten, so that the whole
+/// drive is written in address order.
+fn first_of(asked: StepName, context: &StepContext<'_>, is_over: bool) -> Option<StepName> {
+    let is_possible = |name: &StepName| context.obstacle(*name).is_none();
+    let goes_before = asked == StepName::Rewrite && !is_over && is_possible(&asked);
+    goes_before.then(|| [StepName::Trim, StepName::Overwrite].into_iter().find(is_possible)).flatten()
+}
+
+/// Whether a step costs more than it has to: not everything is rewritten if a gentler step only has to wait.
+fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
+    let has_to_wait = |found: &FoundCause| found.blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
+    name == StepName::Rewrite && causes_needing(name, diagnosis).into_iter().any(has_to_wait)
 }
 
 /// Causes that were found, do harm, and are fixed by a step.
@@ -204,7 +239,8 @@ impl Procedure for Recondition {
             .collect();
         let context = self.context(evidence, checks.last().copied());
         let step_plan = self.step_plan(&context, &checks, &attempts);
-        let passes = steps(&stages).flat_map(|(name, done)| tables::pass_rows(name, done)).collect();
+        let passes =
+            steps(&stages).flat_map(|(name, done)| tables::pass_rows(&context, name, done)).collect();
 
         let mut findings = Findings::default();
         if self.options.dry_run {
@@ -221,7 +257,7 @@ impl Procedure for Recondition {
                 ("step_plan", step_plan),
             ],
         );
-        draw(&stages, &mut findings);
+        draw(&context, &stages, &mut findings);
         findings
     }
 }
@@ -272,9 +308,7 @@ impl Recondition {
         findings.overview = Overview {
             answers: checks.get(1).map(|_| "now".to_owned()).into_iter().collect(),
             table: (!lines.is_empty()).then(|| wording::step_table(lines)),
-            series: steps(stages)
-                .any(|(_, done)| overwrite::passes(done).count() > 1)
-                .then(|| "passes".into()),
+            series: has_passes(context, stages).then(|| "passes".into()),
             ..Overview::default()
         };
     }
@@ -320,16 +354,25 @@ impl Recondition {
         name: StepName,
         done: &'a Evidence,
         before: Option<&Evidence>,
-        changes: Vec<Change>,
+        mut changes: Vec<Change>,
     ) -> StepOutcome<'a> {
-        let wanted = before.map_or_else(Vec::new, |before| {
+        let context = self.context(evidence, before);
+        let rewriting = Rewriting::of_step(&context, name, done);
+        let mut wanted = before.map_or_else(Vec::new, |before| {
             self.check.with_diagnosis(before, |_, diagnosis| {
                 Measure::metrics_showing(&causes_needing(name, diagnosis))
             })
         });
+        // A device that loses nothing is measured by reads; its own rewriting shows how fast it is written.
+        let measures_writes =
+            changes.iter().any(|change| change.measure == Measure::Metric(Metric::SustainedWrite));
+        let rewritten = rewriting.as_ref().filter(|_| !measures_writes).and_then(Change::of_rewriting);
+        if let Some(change) = rewritten {
+            changes.push(change);
+            wanted.push(Measure::Rewriting);
+        }
         let is_wanted = |change: &&Change| wanted.is_empty() || wanted.contains(&change.measure);
         let showing: Vec<&Change> = changes.iter().filter(is_wanted).collect();
-        let context = self.context(evidence, before);
         let caveat = context.virtual_by().map(|by| wording::virtual_disk(by, NOTICEABLE_VIRTUAL));
         let noticeable = match caveat {
             Some(_) => NOTICEABLE_VIRTUAL,
@@ -340,7 +383,7 @@ impl Recondition {
         let metrics_showing = showing.into_iter().copied().collect();
         let warnings = context.feasibility.iter().flat_map(|feasibility| feasibility.warnings(name.action()));
         let warnings = warnings.map(|objection| objection.reason.clone()).collect();
-        StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat }
+        StepOutcome { name, evidence: done, changes, metrics_showing, effect, warnings, caveat, rewriting }
     }
 
     /// Why nothing was changed, if nothing was.
@@ -362,7 +405,7 @@ impl Recondition {
                 .cloned()
                 .collect();
             if actions.iter().any(|action| step_kind(action).is_some_and(ActionKind::destroys)) {
-                return wording::only_lossy(actions);
+                return wording::only_lossy(actions, context.obstacle(StepName::Rewrite));
             }
             if !actions.is_empty() {
                 return wording::only_by_hand(actions);
@@ -433,13 +476,25 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     findings.overview = Overview { table: Some(table), ..Overview::default() };
 }
 
+/// Whether passes show how a step went.
+fn has_passes(context: &StepContext<'_>, stages: &[Stage]) -> bool {
+    steps(stages).any(|(name, done)| pass_lines(context, name, done).len() > 1)
+}
+
+/// Speed against bytes of each pass of a step.
+fn pass_lines(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Vec<Vec<[f64; 2]>> {
+    let overwritten = overwrite::passes(done).map(speed_over_bytes);
+    let rewriting = Rewriting::of_step(context, name, done);
+    let rewritten = rewriting.iter().flat_map(|rewriting| &rewriting.passes).map(RewritePass::points);
+    overwritten.chain(rewritten).filter(|points| !points.is_empty()).collect()
+}
+
 /// The passes as a series.
-fn draw(stages: &[Stage], findings: &mut Findings) {
+fn draw(context: &StepContext<'_>, stages: &[Stage], findings: &mut Findings) {
     let lines: Vec<Line> = steps(stages)
-        .flat_map(|(_, done)| overwrite::passes(done))
+        .flat_map(|(name, done)| pass_lines(context, name, done))
         .enumerate()
-        .map(|(index, pass)| Line::new(wording::pass_name(index + 1), speed_over_bytes(pass)))
-        .filter(|line| !line.points.is_empty())
+        .map(|(index, points)| Line::new(wording::pass_name(index + 1), points))
         .collect();
     if !lines.is_empty() {
         let x = Axis::new(wording::PASSES_AXIS, "bytes");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_core::units::{BadUnit, Nanos, parse_duration, parse_size};
 use likenew_procedures::recondition::{Erase, StepName};
 
 use super::{ReferenceArguments, RunArguments, TargetArguments};
@@ -15,9 +15,9 @@ pub(crate) struct Recondition {
     /// Change nothing: show which steps are possible, what each costs and what it would lose
     #[arg(long, conflicts_with = "step")]
     pub(crate) dry_run: bool,
-    /// Take this step whatever the diagnosis is: refresh loses nothing; after trim and overwrite, deleted files cannot
-    /// be recovered; discard-unused loses what no partition covers; discard, overwrite-all and format ERASE
-    /// EVERYTHING [default: the gentlest that can help and loses no file]
+    /// Take this step whatever the diagnosis is: refresh and rewrite lose nothing; after trim and overwrite, deleted
+    /// files cannot be recovered; discard-unused loses what no partition covers; discard, overwrite-all and format
+    /// ERASE EVERYTHING [default: the gentlest that can help and loses no file]
     #[arg(long, value_parser = step, value_name = "STEP")]
     pub(crate) step: Option<StepName>,
     /// Most overwrite passes; they end earlier once another pass would change little
@@ -32,7 +32,10 @@ pub(crate) struct Recondition {
     /// Most free space to overwrite [default: all above the reserve]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) space: Option<u64>,
-    /// With --step refresh of a whole device: journal of the data being rewritten, a new file on another drive
+    /// Most bytes a second that rewriting all data writes, such as 50MB/s [default: as fast as the drive goes]
+    #[arg(long, value_parser = rate, value_name = "SIZE/s")]
+    pub(crate) rate: Option<u64>,
+    /// With --step refresh or rewrite of a whole device: journal of the data being rewritten, a new file on another drive
     /// [default: beside the audit log]
     #[arg(long, value_name = "FILE", requires = "step")]
     pub(crate) journal: Option<PathBuf>,
@@ -61,6 +64,11 @@ impl From<EraseName> for Erase {
             EraseName::Key => Self::Key,
         }
     }
+}
+
+/// Bytes a second; "/s" may be left out.
+fn rate(text: &str) -> Result<u64, BadUnit> {
+    parse_size(text.strip_suffix("/s").unwrap_or(text))
 }
 
 fn step(text: &str) -> Result<StepName, String> {

@@ -76,7 +76,7 @@ pub(crate) fn resolve_target(
 fn keeps(step: Option<StepName>, target: &str) -> bool {
     match step {
         Some(StepName::DiscardUnused) => true,
-        Some(StepName::Refresh) => !Path::new(target).is_dir(),
+        Some(StepName::Refresh | StepName::Rewrite) => !Path::new(target).is_dir(),
         _ => false,
     }
 }
@@ -99,7 +99,9 @@ pub(crate) fn ask(
         };
     };
     match step {
-        Some(StepName::Refresh) => resolved_target.confirm_preserve(run_arguments, journal),
+        Some(StepName::Refresh | StepName::Rewrite) => {
+            resolved_target.confirm_preserve(run_arguments, journal)
+        }
         Some(step) if step.destroys() => {
             resolved_target.ask_for_consent(run_arguments)?;
             resolved_target.refuse_writing()
@@ -125,6 +127,7 @@ fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Optio
         rest: command.rest,
         dry_run: command.dry_run,
         journal: command.journal.clone(),
+        rate: command.rate,
         erase: command.erase.into(),
         ..ReconditionOptions::default()
     };

@@ -1,18 +1,22 @@
 //! Rewrites a block device in place: connects the refresh with the device, its consent, and a journal on
 //! another drive.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use likenew_archive::AuditLog;
-use likenew_core::fix::{AddressRange, FixEnd, FixReport};
+use likenew_core::fix::{AddressRange, FixEnd, FixReport, RewriteSettings};
 use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::device_store::DeviceStore;
 use likenew_real::disjoint::check_disjoint;
-use likenew_refresh::{Folder, JournalPaths, RefreshError, RefreshSession, State, StoreFacts, Task};
+use likenew_refresh::{
+    Folder, JournalPaths, Progress, RefreshError, RefreshSession, State, StoreFacts, Task,
+};
 use serde::{Deserialize, Serialize};
 
+use super::timed_store::{TimedStore, WriteTimer};
 use super::{find_interrupted_refresh, report_salvage, to_fix_report};
 use crate::exit::Failure;
 use crate::interrupt;
@@ -68,7 +72,10 @@ impl DeviceRefresh {
             return Ok(());
         }
         let mut store = DeviceStore::open(Consent::to_rewrite(path, &self.agreement)?)?;
-        if self.resume(&mut store, None)?.is_some_and(|fix_report| fix_report.end == FixEnd::Complete) {
+        if self
+            .resume(&mut store, None, RewriteSettings::default())?
+            .is_some_and(|fix_report| fix_report.end == FixEnd::Complete)
+        {
             anstream::eprintln!("{}", wording::completed(path.display()));
         }
         Ok(())
@@ -78,10 +85,15 @@ impl DeviceRefresh {
     ///
     /// # Errors
     /// The refresh could not begin.
-    pub(crate) fn refresh(&self, consent: Consent, pieces: &[AddressRange]) -> Result<FixReport, LabError> {
+    pub(crate) fn refresh(
+        &self,
+        consent: Consent,
+        pieces: &[AddressRange],
+        settings: RewriteSettings,
+    ) -> Result<FixReport, LabError> {
         let mut store = DeviceStore::open(consent)?;
         let note = Note { pieces: pieces.to_vec() };
-        if let Some(fix_report) = self.resume(&mut store, Some(&note))? {
+        if let Some(fix_report) = self.resume(&mut store, Some(&note), settings)? {
             return Ok(fix_report);
         }
         let task = Task {
@@ -91,8 +103,10 @@ impl DeviceRefresh {
             marks: store.marks().to_vec(),
             ..Task::default()
         };
-        let begun = RefreshSession::begin(&mut store, &self.place()?, &task);
-        run_session(begun.map_err(|error| LabError::Refused(error.to_string()))?)
+        let timer = RefCell::new(WriteTimer::start(settings.bytes_per_s_max));
+        let timed = TimedStore { store: &mut store, timer: &timer };
+        let begun = RefreshSession::begin(timed, &self.place()?, &task);
+        run_session(begun.map_err(|error| LabError::Refused(error.to_string()))?, &timer)
     }
 
     fn place(&self) -> Result<JournalPaths, LabError> {
@@ -105,7 +119,12 @@ impl DeviceRefresh {
     }
 
     /// Finishes the refresh in the journal. Returns its outcome if it is the one asked for now.
-    fn resume(&self, store: &mut DeviceStore, asked: Option<&Note>) -> Result<Option<FixReport>, LabError> {
+    fn resume(
+        &self,
+        store: &mut DeviceStore,
+        asked: Option<&Note>,
+        settings: RewriteSettings,
+    ) -> Result<Option<FixReport>, LabError> {
         let refused = |error: RefreshError| match error {
             // Without this error the user would not know that a run was interrupted.
             RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
@@ -117,7 +136,9 @@ impl DeviceRefresh {
         let note: Option<Note> = serde_json::from_str(interrupted.note()).ok();
         let marks = store.marks().to_vec();
         let known = StoreFacts { identity: &self.agreement.id, marks: &marks };
-        let found = match interrupted.inspect(store, known).map_err(refused)? {
+        let timer = RefCell::new(WriteTimer::start(settings.bytes_per_s_max));
+        let timed = TimedStore { store, timer: &timer };
+        let found = match interrupted.inspect(timed, known).map_err(refused)? {
             State::Resumable(found) => *found,
             State::Finished(file) => {
                 file.remove().map_err(refused)?;
@@ -129,19 +150,25 @@ impl DeviceRefresh {
                 return Ok(None);
             }
         };
-        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?)?;
+        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?, &timer)?;
         let is_it = asked.is_none() || note.as_ref() == asked;
         Ok(Some(fix_report).filter(|fix_report| is_it || fix_report.end != FixEnd::Complete))
     }
 }
 
 /// Runs a session to its end, or until the user or the drive ends it; its journal then has the progress.
-fn run_session(session: RefreshSession<&mut DeviceStore>) -> Result<FixReport, LabError> {
-    let outcome = session
-        .run(true, |_| interrupt::is_requested())
-        .map_err(|error| LabError::Refused(error.to_string()))?;
+fn run_session(
+    session: RefreshSession<TimedStore<'_, &mut DeviceStore>>,
+    timer: &RefCell<WriteTimer>,
+) -> Result<FixReport, LabError> {
+    let stops = |progress: Progress| {
+        timer.borrow().keep_pace(progress.written_bytes);
+        interrupt::is_requested()
+    };
+    let outcome = session.run(true, stops).map_err(|error| LabError::Refused(error.to_string()))?;
     report_salvage(&outcome);
-    Ok(to_fix_report(&outcome))
+    let write_speeds = std::mem::take(&mut timer.borrow_mut().speeds);
+    Ok(FixReport { write_speeds, ..to_fix_report(&outcome) })
 }
 
 #[cfg(test)]

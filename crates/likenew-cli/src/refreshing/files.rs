@@ -1,29 +1,31 @@
-//! Rewrites old files of a folder's owner.
+//! Rewrites files of a folder's owner: old ones that are slow, or all of them.
 //!
-//! Each file is leased while no other program has it open, read once to measure its speed, rewritten if it is
-//! slow, and read again. The first few decide whether to continue: if rewriting makes no file faster, more
-//! wear would be for nothing.
+//! Each file is leased while no other program has it open. An old one is read once to measure its speed, rewritten if it is
+//! slow, and read again. The first few decide whether to continue: if rewriting makes no file faster, more wear would be for
+//! nothing. If all are rewritten, in address order, their write speed counts, and none is read for its speed.
 
+use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use likenew_core::block_store::{BlockStore as _, LeaseState};
-use likenew_core::fix::{FixEnd, FixReport};
+use likenew_core::fix::{FixEnd, FixReport, RewriteSettings};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_real::boot::Boot;
 use likenew_real::clock::Monotonic;
 use likenew_real::file_store::FileStore;
 use likenew_real::folder_times::FolderTimes;
-use likenew_real::old_files::old_files;
+use likenew_real::old_files::{files_in_address_order, old_files};
 use likenew_refresh::{
     End, Folder, InspectedRefresh, InterruptedRefresh, JournalFile, JournalPaths, Progress, RefreshError,
     RefreshSession, State, StoreFacts, Task,
 };
 use serde::{Deserialize, Serialize};
 
+use super::timed_store::{TimedStore, WriteTimer};
 use super::{find_interrupted_refresh, report_salvage};
 use crate::interrupt;
 use crate::wording::refresh as wording;
@@ -254,7 +256,6 @@ impl RefreshTotals {
 
 /// Rewrites old files that are read slower than this many bytes a second.
 pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
-    let clock = Monotonic::start();
     let files = match old_files(folder) {
         Ok(files) => files,
         Err(reason) => return ProbeResult::Unknown(reason),
@@ -262,16 +263,51 @@ pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
     if files.is_empty() {
         return ProbeResult::Unknown(wording::NO_OLD_FILES.to_owned());
     }
+    let how = FileRewriting { slower_than: Some(slower_than), bytes_per_s_max: None };
+    ProbeResult::FixReport(rewrite_each(folder, &files, how).0)
+}
+
+/// Writes all files again that begin at this byte of the drive or behind it, in the order in which they lie there.
+pub(crate) fn rewrite_files(folder: &Path, settings: RewriteSettings, from: u64) -> ProbeResult {
+    let files = match files_in_address_order(folder) {
+        Ok(files) => files,
+        Err(reason) => return ProbeResult::Unknown(reason),
+    };
+    if files.is_empty() {
+        return ProbeResult::Unknown(wording::NO_FILES.to_owned());
+    }
+    let left = files.into_iter().filter(|file| file.address >= from);
+    let (addresses, paths): (Vec<u64>, Vec<PathBuf>) = left.map(|file| (file.address, file.path)).unzip();
+    let how = FileRewriting { slower_than: None, bytes_per_s_max: settings.bytes_per_s_max };
+    let (fix_report, finished) = rewrite_each(folder, &paths, how);
+    let is_stopped = fix_report.end == FixEnd::Stopped;
+    let stopped_at = addresses.get(finished).copied().filter(|_| is_stopped);
+    ProbeResult::FixReport(FixReport { stopped_at, ..fix_report })
+}
+
+/// How files are rewritten.
+#[derive(Clone, Copy, Debug)]
+struct FileRewriting {
+    /// Only those that are read more slowly than this, in bytes a second; otherwise all, whatever their speed.
+    slower_than: Option<f64>,
+    bytes_per_s_max: Option<u64>,
+}
+
+/// Writes files again, one after the other. What came of it, and how many were dealt with.
+fn rewrite_each(folder: &Path, files: &[PathBuf], how: FileRewriting) -> (FixReport, usize) {
+    let clock = Monotonic::start();
+    let timer = RefCell::new(WriteTimer::start(how.bytes_per_s_max));
     let mut sum = RefreshTotals::default();
+    let mut finished = 0;
     for path in files {
-        let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        let bytes = std::fs::symlink_metadata(path).map_or(0, |metadata| metadata.len());
         if interrupt::is_requested() {
             sum.fix_report.skip(bytes, wording::STOPPED);
             sum.fix_report.end = FixEnd::Stopped;
         } else if sum.is_fruitless() {
             sum.fix_report.skip(bytes, wording::FIRST_NOT_FASTER);
         } else if let Err(RefreshFailure { reason, is_the_drive }) =
-            refresh_one(folder, &path, slower_than, &clock, &mut sum)
+            refresh_one(folder, path, how.slower_than, (&clock, &timer), &mut sum)
         {
             // File names are not kept.
             sum.fix_report.skip(bytes, reason.replace(&*path.to_string_lossy(), "a file"));
@@ -280,9 +316,13 @@ pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
                 break;
             }
         }
+        finished += usize::from(sum.fix_report.end == FixEnd::Complete);
     }
     sum.fix_report.elapsed = clock.now();
-    ProbeResult::FixReport(sum.fix_report)
+    if how.slower_than.is_none() {
+        sum.fix_report.write_speeds = std::mem::take(&mut timer.borrow_mut().speeds);
+    }
+    (sum.fix_report, finished)
 }
 
 /// Why a file was left.
@@ -305,12 +345,12 @@ impl From<LabError> for RefreshFailure {
     }
 }
 
-/// Reads a file and rewrites it if it is slow.
+/// Rewrites a file: if it is read more slowly than this, or in any case.
 fn refresh_one(
     folder: &Path,
     path: &Path,
-    slower_than: f64,
-    clock: &Monotonic,
+    slower_than: Option<f64>,
+    (clock, timer): (&Monotonic, &RefCell<WriteTimer>),
     sum: &mut RefreshTotals,
 ) -> Result<(), RefreshFailure> {
     let name = path.strip_prefix(folder).unwrap_or(path);
@@ -325,14 +365,18 @@ fn refresh_one(
     if bytes == 0 {
         return Ok(());
     }
-    let before = speed(&mut store, clock)?;
-    if before >= slower_than {
+    let before = slower_than.map(|_| speed(&mut store, clock)).transpose()?;
+    if before.zip(slower_than).is_some_and(|(before, slower_than)| before >= slower_than) {
         sum.fix_report.skip(bytes, wording::FAST_ENOUGH);
         return Ok(store.give_back()?);
     }
     let task = Note::for_file(name, &store, present_boot().as_ref()).task(&store);
-    let outcome =
-        RefreshSession::begin(&mut store, &place, &task)?.run(false, |_| interrupt::is_requested())?;
+    let written_before = sum.fix_report.bytes_written;
+    let timed = TimedStore { store: &mut store, timer };
+    let outcome = RefreshSession::begin(timed, &place, &task)?.run(false, |progress| {
+        timer.borrow().keep_pace(written_before + progress.written_bytes);
+        interrupt::is_requested()
+    })?;
     if let End::Failed(error) = outcome.end {
         return Err(error.into());
     }
@@ -345,10 +389,10 @@ fn refresh_one(
             sum.fix_report.end = FixEnd::Stopped;
         }
         End::Wanted => sum.fix_report.skip(all_bytes - done_bytes, LEASE_BREAK_REASON),
-        End::Complete | End::Failed(_) => match speed(&mut store, clock) {
-            Ok(after) => sum.gains.push(after / before),
-            Err(trouble) if trouble.is_the_drive => return Err(trouble),
-            Err(_) => {}
+        End::Complete | End::Failed(_) => match before.map(|before| (before, speed(&mut store, clock))) {
+            Some((before, Ok(after))) => sum.gains.push(after / before),
+            Some((_, Err(trouble))) if trouble.is_the_drive => return Err(trouble),
+            Some((_, Err(_))) | None => {}
         },
     }
     Ok(store.give_back()?)

@@ -68,7 +68,10 @@ fn each_step_is_proved_by_the_same_check_before_and_after() {
 fn what_would_be_done_is_reported_without_doing_it() {
     let sandbox = Sandbox::new();
     let document = recondition(&sandbox, &[AGED, "--dry-run"]).code(0).json();
-    assert_eq!(answer(&document, "plan")["answer"], "trim, refresh, overwrite, discard, overwrite-all");
+    assert_eq!(
+        answer(&document, "plan")["answer"],
+        "trim, refresh, overwrite, rewrite, discard, overwrite-all"
+    );
     assert_eq!((&document["bytes_written"], document["tables"].get("passes")), (&0.into(), None));
     let step_plan = document["tables"]["step_plan"].as_array().unwrap();
     let reason = |step: &str| {
@@ -94,9 +97,11 @@ fn what_destroys_is_never_taken_unasked_and_needs_consent() {
     recondition(&sandbox, &["image"])
         .code(3)
         .says("nothing was changed")
-        .says("--step refresh loses nothing");
+        .says("--step refresh and rewrite lose nothing");
     recondition(&sandbox, &["image", "--step", "trim"]).code(3).says("Give the folder");
     recondition(&sandbox, &["image", "--step", "refresh"]).code(3).says("destroy its data");
+    recondition(&sandbox, &["image", "--step", "rewrite"]).code(3).says("destroy its data");
+    recondition(&sandbox, &[AGED, "--rate", "1kB/s"]).code(2).says("at least 1 MiB a second");
     recondition(&sandbox, &["image", "--step", "overwrite-all"]).code(3).says("--consent");
     recondition(&sandbox, &["image", "--step", "wipe"]).code(2).says("unknown step \"wipe\"");
     recondition(&sandbox, &[AGED, "--passes", "0"]).code(2).says("passes = 0");

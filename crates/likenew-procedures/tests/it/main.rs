@@ -14,6 +14,7 @@ mod io_errors;
 mod model;
 mod recondition;
 mod recondition_credit;
+mod recondition_rewrite;
 mod replay;
 mod replay_disk;
 mod support;

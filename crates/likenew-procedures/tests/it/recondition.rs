@@ -65,8 +65,8 @@ fn an_objection_removes_a_step() {
             .contains("confirm that the 3 GiB outside of partitions holds nothing")
     );
     let plan = &findings.answers[0];
-    assert_eq!((&*plan.id, &*plan.answer), ("plan", "trim, discard-unused, overwrite"));
-    assert!(findings.summary.contains("trim, discard-unused and overwrite"), "{}", findings.summary);
+    assert_eq!((&*plan.id, &*plan.answer), ("plan", "trim, discard-unused, overwrite, rewrite"));
+    assert!(findings.summary.contains("trim, discard-unused, overwrite and rewrite"), "{}", findings.summary);
 }
 
 #[test]

@@ -5,6 +5,10 @@ use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Rate;
 use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
 
+use likenew_procedure_support::CONFIDENCE;
+use likenew_stats::interval::window_interval;
+
+use super::rewrite::Rewriting;
 use crate::check::Check;
 
 /// A measure that is compared.
@@ -14,6 +18,8 @@ pub(super) enum Measure {
     Metric(Metric),
     /// Sequential reads of old data.
     OldData,
+    /// The same places rewritten, before and after all was.
+    Rewriting,
 }
 
 impl Measure {
@@ -21,6 +27,7 @@ impl Measure {
         match self {
             Self::Metric(metric) => metric.words(),
             Self::OldData => "sequential read of old data",
+            Self::Rewriting => "rewriting in place",
         }
     }
 
@@ -29,20 +36,21 @@ impl Measure {
         match self {
             Self::Metric(metric) => metric.plural(),
             Self::OldData => "sequential reads of old data",
+            Self::Rewriting => "sustained writes in place",
         }
     }
 
     pub(super) fn unit(self) -> &'static str {
         match self {
             Self::Metric(metric) => metric.unit(),
-            Self::OldData => "bytes/s",
+            Self::OldData | Self::Rewriting => "bytes/s",
         }
     }
 
     pub(super) fn format_value(self, value: f64) -> String {
         match self {
             Self::Metric(metric) => metric.format_value(value),
-            Self::OldData => Rate(value).to_string(),
+            Self::OldData | Self::Rewriting => Rate(value).to_string(),
         }
     }
 
@@ -87,6 +95,18 @@ pub(super) struct Goal {
 }
 
 impl Change {
+    /// By the probes of a rewriting, which wrote the same places in both passes.
+    pub(super) fn of_rewriting(rewriting: &Rewriting) -> Option<Self> {
+        let (before, after) = rewriting.probes_before_and_after()?;
+        let measured = |speeds: &[f64]| {
+            let mean = speeds.iter().sum::<f64>() / speeds.len() as f64;
+            let interval = window_interval(speeds, CONFIDENCE)?;
+            Some(Measured::new(mean, interval.low.max(0.0), interval.high))
+        };
+        let (before, after) = (measured(&before)?, measured(&after)?);
+        Some(Self { measure: Measure::Rewriting, before, after, reference: None })
+    }
+
     pub(super) fn ratio(&self) -> Measured {
         self.after.divide_by(self.before)
     }

@@ -10,6 +10,7 @@ use likenew_core::units::Nanos;
 use super::comparison::{Change, Effect, largest};
 use super::overwrite::{is_steady, passes};
 use super::recondition_step::StepName;
+use super::rewrite::{RewritePass, Rewriting};
 use super::wording::{self, Restoration, StepLine};
 
 /// A step that was run, and the checks around it.
@@ -25,6 +26,8 @@ pub(super) struct StepOutcome<'a> {
     pub(super) warnings: Vec<String>,
     /// Why the result is uncertain, beyond its intervals.
     pub(super) caveat: Option<String>,
+    /// How the rewriting of everything went, if it is that.
+    pub(super) rewriting: Option<Rewriting>,
 }
 
 impl StepOutcome<'_> {
@@ -47,23 +50,28 @@ impl StepOutcome<'_> {
     fn actions_done(&self) -> Vec<String> {
         let mut all = results(self.name, &fix_reports(self.evidence).collect::<Vec<_>>());
         let speeds = self.pass_speeds();
-        if !speeds.is_empty() {
+        if let Some(rewriting) = self.rewriting.as_ref().filter(|rewriting| !rewriting.passes.is_empty()) {
+            all.extend(wording::passes_rewritten(&speeds, rewriting.end));
+            all.extend(rewriting.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
+        } else if !speeds.is_empty() {
             all.push(wording::passes_written(&speeds, is_steady(&speeds)));
         }
         all
     }
 
     fn pass_speeds(&self) -> Vec<f64> {
-        passes(self.evidence).filter_map(Segment::bytes_per_s).collect()
+        let rewritten = self.rewriting.iter().flat_map(|rewriting| &rewriting.passes);
+        let overwritten = passes(self.evidence).filter_map(Segment::bytes_per_s);
+        overwritten.chain(rewritten.filter_map(RewritePass::bytes_per_s)).collect()
     }
 
     /// Its row on the first screen.
     pub(super) fn line(&self) -> StepLine {
-        let by_passes = wording::after_passes(
-            self.name,
-            passes(self.evidence).count(),
-            self.pass_speeds().last().copied(),
-        );
+        let count = match &self.rewriting {
+            Some(rewriting) => rewriting.whole_passes(),
+            None => passes(self.evidence).count(),
+        };
+        let by_passes = wording::after_passes(self.name, count, self.pass_speeds().last().copied());
         let result = by_passes.unwrap_or_else(|| self.answer().answer);
         let passes_written = passes(self.evidence).map(|pass| pass.total().bytes);
         let written =
@@ -150,7 +158,7 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
         (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.elapsed.0)));
     if written > 0 {
         all.push(wording::rewritten(written, elapsed));
-    } else if step == StepName::Refresh && !fix_reports.is_empty() {
+    } else if matches!(step, StepName::Refresh | StepName::Rewrite) && !fix_reports.is_empty() {
         all.push(wording::nothing_rewritten(elapsed));
     } else if step == StepName::Format && !fix_reports.is_empty() {
         all.push(wording::formatted(elapsed));
@@ -205,6 +213,7 @@ mod tests {
             effect: Effect::classify(&changes.iter().collect::<Vec<_>>(), 1.1, true),
             warnings: Vec::new(),
             caveat: None,
+            rewriting: None,
         };
         let both = [of(StepName::Trim), of(StepName::Overwrite)];
         assert_eq!(both[0].effect, Effect::Yes);

@@ -52,7 +52,10 @@ pub struct ReconditionOptions {
     /// The journal for refreshing a whole device, if the owner named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
-    /// What the drive erases when it formats itself.
+    /// Most bytes per second that `rewrite` writes.
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub rate: Option<u64>,
+    /// What a drive erases when it formats itself.
     #[serde(skip_serializing_if = "Erase::is_user_data")]
     pub erase: Erase,
     /// Whether to find out which steps are possible, and do nothing else.
@@ -72,6 +75,7 @@ impl Default for ReconditionOptions {
             free: None,
             space: None,
             journal: None,
+            rate: None,
             erase: Erase::default(),
             dry_run: false,
             check: CheckOptions::default(),
@@ -80,6 +84,8 @@ impl Default for ReconditionOptions {
 }
 
 impl ReconditionOptions {
+    /// Least rate, in bytes per second: below it, a chunk would be in flight for longer than a stop may take.
+    const RATE_MIN: u64 = 1 << 20;
     /// More passes than this wear out a drive for nothing.
     const PASSES_MAX: u32 = 100;
 
@@ -99,6 +105,9 @@ impl ReconditionOptions {
     pub(super) fn check(&self) -> Result<(), String> {
         if !(1..=Self::PASSES_MAX).contains(&self.passes) {
             return Err(out_of_range("passes", self.passes, 1, Self::PASSES_MAX));
+        }
+        if self.rate.is_some_and(|rate| rate < Self::RATE_MIN) {
+            return Err(wording::rate_too_low(Self::RATE_MIN));
         }
         if self.check.upgrade.is_some() {
             return Err(wording::no_upgrade());

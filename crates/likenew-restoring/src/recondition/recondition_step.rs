@@ -9,6 +9,7 @@ use likenew_core::feasibility::{ActionKind, Feasibility};
 use likenew_core::fix::{Fix, FixEnd};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, PastStep, Step};
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_diagnosis::Site;
@@ -20,6 +21,7 @@ use super::format::Format;
 use super::overwrite::{Overwrite, OverwriteAll};
 use super::recondition_options::ReconditionOptions;
 use super::refresh::Refresh;
+use super::rewrite::Rewrite;
 use super::trim_free::TrimFree;
 use super::wording;
 use crate::site::{free_space, site, used_space};
@@ -39,6 +41,8 @@ pub enum StepName {
     Refresh,
     /// Overwrite free space until another pass changes nothing.
     Overwrite,
+    /// Rewrite everything in place.
+    Rewrite,
     /// Erase everything with TRIM.
     Discard,
     /// Overwrite everything until another pass changes nothing.
@@ -49,11 +53,12 @@ pub enum StepName {
 
 impl StepName {
     /// All of them, in the order in which they are tried.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Trim,
         Self::DiscardUnused,
         Self::Refresh,
         Self::Overwrite,
+        Self::Rewrite,
         Self::Discard,
         Self::OverwriteAll,
         Self::Format,
@@ -66,6 +71,7 @@ impl StepName {
             Self::DiscardUnused => "discard-unused",
             Self::Refresh => "refresh",
             Self::Overwrite => "overwrite",
+            Self::Rewrite => "rewrite",
             Self::Discard => "discard",
             Self::OverwriteAll => "overwrite-all",
             Self::Format => "format",
@@ -79,6 +85,7 @@ impl StepName {
             Self::DiscardUnused => &DiscardUnused,
             Self::Refresh => &Refresh,
             Self::Overwrite => &Overwrite,
+            Self::Rewrite => &Rewrite,
             Self::Discard => &Discard,
             Self::OverwriteAll => &OverwriteAll,
             Self::Format => &Format,
@@ -93,7 +100,7 @@ impl StepName {
     /// What it loses.
     pub fn loses(self) -> Loss {
         match self {
-            Self::Refresh => Loss::Nothing,
+            Self::Refresh | Self::Rewrite => Loss::Nothing,
             Self::Trim | Self::DiscardUnused | Self::Overwrite => Loss::DeletedFiles,
             Self::Discard | Self::OverwriteAll | Self::Format => Loss::Everything,
         }
@@ -106,6 +113,7 @@ impl StepName {
             Self::DiscardUnused => ActionKind::DiscardFree,
             Self::Refresh => ActionKind::Refresh,
             Self::Overwrite => ActionKind::OverwriteFree,
+            Self::Rewrite => ActionKind::Rewrite,
             Self::Discard => ActionKind::Discard,
             Self::OverwriteAll => ActionKind::Overwrite,
             Self::Format => ActionKind::NvmeFormat,
@@ -123,6 +131,7 @@ impl StepName {
                 Probe::Fix(Fix::TrimFree) => Some(Self::Trim),
                 Probe::Fix(Fix::DiscardUnused) => Some(Self::DiscardUnused),
                 Probe::Fix(Fix::Refresh { .. } | Fix::RefreshFiles { .. }) => Some(Self::Refresh),
+                Probe::Fix(Fix::Rewrite { .. } | Fix::RewriteFiles { .. }) => Some(Self::Rewrite),
                 Probe::Fix(Fix::Discard) => Some(Self::Discard),
                 Probe::Fix(Fix::Format { .. }) => Some(Self::Format),
                 _ => None,
@@ -164,6 +173,8 @@ pub(super) struct StepContext<'a> {
     pub(super) fresh_bytes_per_s: Option<f64>,
     /// Latest latency of small reads of fresh data at QD1, in nanoseconds.
     pub(super) fresh_small_ns: Option<f64>,
+    /// How fast sustained writes should be, in bytes a second, where that is known.
+    pub(super) sustained_goal_bytes_per_s: Option<f64>,
 }
 
 impl StepContext<'_> {
@@ -173,6 +184,10 @@ impl StepContext<'_> {
         if self.is_folder() && name == StepName::Overwrite && !self.evidence.geometry.writable {
             let is_full = self.options.space.is_none_or(|space| space < OVERWRITTEN_LEAST);
             return Some(if is_full { wording::folder_is_full() } else { wording::folder_is_read_only() });
+        }
+        // The facts of a simulated drive may be hidden; what it is made of is not. Virtual drives claim to rotate as their host likes.
+        if name == StepName::Rewrite && self.is_simulated() && self.evidence.identity.rotates() {
+            return Some(wording::hard_disk_gains_nothing());
         }
         self.site().possibility(name.action()).obstacle()
     }
@@ -184,6 +199,11 @@ impl StepContext<'_> {
 
     pub(super) fn is_folder(&self) -> bool {
         self.evidence.identity.kind == Kind::Folder
+    }
+
+    /// Whether nothing is done, and nobody knows what would be found.
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.evidence.segments.iter().any(Segment::is_dry_run)
     }
 
     pub(super) fn is_simulated(&self) -> bool {

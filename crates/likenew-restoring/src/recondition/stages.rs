@@ -77,9 +77,16 @@ pub(super) fn stages(evidence: &Evidence) -> Vec<Stage> {
 pub(super) fn has_run(step: &Evidence) -> bool {
     let has_written = |segment: &Segment| segment.bytes(Op::Write) + segment.bytes(Op::Trim) > 0;
     let has_fixed = |observation: &Observation| match (&observation.probe, &observation.result) {
-        (Probe::Fix(Fix::Refresh { .. } | Fix::RefreshFiles { .. }), ProbeResult::FixReport(report)) => {
-            report.bytes_written > 0
-        }
+        // Zeros are dealt with, and not written.
+        (
+            Probe::Fix(
+                Fix::Refresh { .. }
+                | Fix::RefreshFiles { .. }
+                | Fix::Rewrite { .. }
+                | Fix::RewriteFiles { .. },
+            ),
+            ProbeResult::FixReport(report),
+        ) => report.bytes_written > 0,
         // A format reports no bytes.
         (Probe::Fix(Fix::Format { .. }), ProbeResult::FixReport(report)) => report.end == FixEnd::Complete,
         (_, ProbeResult::FixReport(report)) => report.bytes > 0 || report.bytes_written > 0,

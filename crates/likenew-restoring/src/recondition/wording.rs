@@ -10,6 +10,7 @@ use likenew_procedure_support::wording::{capitalize, count, list};
 
 use super::comparison::{Change, Effect};
 use super::recondition_step::StepName;
+use super::rewrite::RewriteEnd;
 
 // The result
 
@@ -112,10 +113,19 @@ pub(super) fn run_was_stopped() -> String {
     "the run was stopped before the step".into()
 }
 
-/// Only steps that erase can help.
-pub(super) fn only_lossy(actions: Vec<Action>) -> (String, Answer) {
-    let answer = Answer::problem(RESULT, "Restored", "nothing; only steps that erase the drive can help");
-    ("No fix keeps your data. Steps that can help erase the drive.".into(), Answer { actions, ..answer })
+/// Only what erases can help, and why what keeps everything cannot.
+pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>) -> (String, Answer) {
+    let (summary, answer) = match why_not_rewritten {
+        Some(reason) => (
+            format!("No fix keeps your data: {reason}. Steps that can help erase the drive."),
+            format!("nothing; only steps that erase the drive can help: {reason}"),
+        ),
+        None => (
+            "No fix keeps your data. Steps that can help erase the drive.".into(),
+            "nothing; only steps that erase the drive can help".into(),
+        ),
+    };
+    (summary, Answer { actions, ..Answer::problem(RESULT, "Restored", answer) })
 }
 
 /// No step can help, only the user.
@@ -245,6 +255,7 @@ fn noun(step: StepName) -> &'static str {
         StepName::DiscardUnused => "TRIM of unpartitioned space",
         StepName::Refresh => "Rewriting old data",
         StepName::Overwrite => "Overwriting free space",
+        StepName::Rewrite => "Rewriting all data",
         StepName::Discard => "Erasing with TRIM",
         StepName::OverwriteAll => "Overwriting everything",
         StepName::Format => "Format by the drive",
@@ -258,6 +269,7 @@ pub(super) fn instruction(step: StepName) -> &'static str {
         StepName::DiscardUnused => "send TRIM for what no partition covers",
         StepName::Refresh => "rewrite slow old data in place",
         StepName::Overwrite => "overwrite free space until another pass changes nothing",
+        StepName::Rewrite => "rewrite all data in place, in address order",
         StepName::Discard => "erase everything with TRIM",
         StepName::OverwriteAll => "overwrite everything until another pass changes nothing",
         StepName::Format => "have the drive format itself",
@@ -295,11 +307,30 @@ pub(super) fn passes_written(speeds: &[f64], is_steady: bool) -> String {
     let list: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
     let end =
         if is_steady { "another one would change less than 1%" } else { "no more were allowed (--passes)" };
-    format!(
-        "{} at {}; {end}.",
-        capitalize(&count(speeds.len() as u64, "pass").replace("passs", "passes")),
-        list.join(", ")
-    )
+    format!("{} at {}; {end}.", capitalize(&passes(speeds.len())), list.join(", "))
+}
+
+/// The passes of a rewriting, and why there were no more.
+pub(super) fn passes_rewritten(speeds: &[f64], end: RewriteEnd) -> Option<String> {
+    if speeds.is_empty() {
+        return None;
+    }
+    let list: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
+    let end = match end {
+        RewriteEnd::Unfinished => "not finished yet",
+        RewriteEnd::Complete => "what was fast already was left as it was",
+        RewriteEnd::NoGain => "stopped, because writing became no faster",
+        RewriteEnd::Failed => "ended early",
+    };
+    Some(format!("{} at {}; {end}.", capitalize(&passes(speeds.len())), list.join(", ")))
+}
+
+fn passes(count_of: usize) -> String {
+    count(count_of as u64, "pass").replace("passs", "passes")
+}
+
+pub(super) fn speed_along_pass(first: f64, last: f64) -> String {
+    format!("Along the first pass, writing went from {} to {}.", Rate(first), Rate(last))
 }
 
 pub(super) fn rewritten(written: u64, elapsed: Nanos) -> String {
@@ -369,9 +400,15 @@ pub(super) fn virtual_disk(by: &str, noticeable: f64) -> String {
 
 /// The speed of passes, for the first screen.
 pub(super) fn after_passes(step: StepName, passes: usize, last: Option<f64>) -> Option<String> {
-    let passes = count(passes as u64, "pass").replace("passs", "passes");
-    let last = last.map(|last| format!(", the last at {}", Rate(last))).unwrap_or_default();
-    matches!(step, StepName::Overwrite | StepName::OverwriteAll).then(|| format!("{passes}{last}"))
+    let passes = self::passes(passes);
+    match step {
+        StepName::Overwrite | StepName::OverwriteAll => {
+            let last = last.map(|last| format!(", the last at {}", Rate(last))).unwrap_or_default();
+            Some(format!("{passes}{last}"))
+        }
+        StepName::Rewrite => last.map(|last| format!("{} after {passes}", Rate(last))),
+        _ => None,
+    }
 }
 
 // Before and now
@@ -420,6 +457,14 @@ pub(super) fn image_would_grow(by: &str) -> String {
     format!("on a virtual disk ({by}) the image would grow to its full size for good")
 }
 
+pub(super) fn host_decides(by: &str) -> String {
+    format!("on a virtual disk ({by}) the host decides where rewritten data lies")
+}
+
+pub(super) fn hard_disk_gains_nothing() -> String {
+    "a hard disk writes in place; rewriting all data gains nothing".into()
+}
+
 pub(super) fn folder_is_full() -> String {
     "too little is free above the reserve; delete something first".into()
 }
@@ -461,7 +506,7 @@ pub(super) fn plan_table(lines: Vec<(StepName, String, Option<u64>)>) -> Overvie
     table
 }
 
-pub(super) const PASSES_TITLE: &str = "Speed along each overwriting pass";
+pub(super) const PASSES_TITLE: &str = "Speed along each pass";
 pub(super) const PASSES_AXIS: &str = "written in this pass";
 
 pub(super) fn pass_name(number: usize) -> String {
@@ -472,6 +517,10 @@ pub(super) fn pass_name(number: usize) -> String {
 
 pub(super) fn no_upgrade() -> String {
     "check.upgrade: belongs to likenew check, not to recondition".into()
+}
+
+pub(super) fn rate_too_low(least: u64) -> String {
+    format!("rate: at least {} a second", Size(least))
 }
 
 pub(super) const RESULT: &str = "result";

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::time::SystemTime;
 
+use likenew_core::units::Nanos;
 use likenew_refresh::Refresh;
 
 use super::*;
@@ -71,9 +72,10 @@ fn block_at(path: &Path, place: u64) -> Vec<u8> {
 fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
     let Some((folder, path)) = folder() else { return };
     let clock = Monotonic::start();
+    let timer = RefCell::new(WriteTimer::start(None));
     let before = fs::metadata(&path).unwrap();
     let mut sum = RefreshTotals::default();
-    refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap();
+    refresh_one(folder.path(), &path, Some(f64::INFINITY), (&clock, &timer), &mut sum).unwrap();
     // All but the sentinel blocks, which are never written, and by which writes of others show.
     let written = sum.fix_report.bytes_written;
     assert!((8 << 20..9 << 20).contains(&written) && sum.gains.len() == 1, "{written}");
@@ -83,7 +85,7 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
         (after.ino(), after.mtime_nsec(), after.len()),
         (before.ino(), before.mtime_nsec(), before.len())
     );
-    refresh_one(folder.path(), &path, 1.0, &clock, &mut sum).unwrap();
+    refresh_one(folder.path(), &path, Some(1.0), (&clock, &timer), &mut sum).unwrap();
     assert_eq!(
         (sum.fix_report.bytes_written, &*sum.fix_report.skips[0].reason),
         (written, "they read fast enough")
@@ -91,7 +93,8 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no journal is left");
     // Another program has it open.
     let held = fs::File::open(&path).unwrap();
-    let reason = refresh_one(folder.path(), &path, f64::INFINITY, &clock, &mut sum).unwrap_err();
+    let reason =
+        refresh_one(folder.path(), &path, Some(f64::INFINITY), (&clock, &timer), &mut sum).unwrap_err();
     assert!(reason.reason.contains("another program has it open") && !reason.is_the_drive, "{reason:?}");
     drop(held);
 }
@@ -318,4 +321,41 @@ fn a_few_files_that_become_no_faster_end_it() {
         |gains: &[f64]| RefreshTotals { gains: gains.to_vec(), ..RefreshTotals::default() }.is_fruitless();
     assert!(!gains(&[]) && !gains(&[1.0, 1.0, 1.0]));
     assert!(gains(&[1.0, 1.1, 0.9, 1.0]) && !gains(&[3.0, 1.0, 4.0, 2.5]));
+}
+
+#[test]
+fn all_files_are_written_again_in_the_order_in_which_they_lie_on_the_drive() {
+    let Some((folder, path)) = folder() else { return };
+    let other = folder.path().join("album");
+    fs::write(&other, bytes(5 << 20)).unwrap();
+    fs::File::open(&other).unwrap().sync_all().unwrap();
+    let report = |from| match rewrite_files(folder.path(), RewriteSettings::default(), from) {
+        ProbeResult::FixReport(report) => report,
+        refused => panic!("{refused:?}"),
+    };
+    let all = report(0);
+    // All but the sentinel blocks, which are never written, and by which writes of others show.
+    assert!((12 << 20..14 << 20).contains(&all.bytes_written), "{all:?}");
+    let timed: u64 = all.write_speeds.points().iter().map(|point| point.bytes).sum();
+    assert_eq!((timed, all.end), (all.bytes_written, FixEnd::Complete));
+    assert!(fs::read(&path).unwrap() == bytes(9 << 20) && fs::read(&other).unwrap() == bytes(5 << 20));
+    let files = files_in_address_order(folder.path()).unwrap();
+    assert!(files.is_sorted_by_key(|file| file.address) && files.len() == 2, "{files:?}");
+    // What was rewritten before it was stopped is not rewritten again.
+    let last = &files[1];
+    let length = fs::metadata(&last.path).unwrap().len();
+    let rest = report(last.address);
+    assert!(rest.bytes_written <= length && rest.bytes_written > 0, "{rest:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no journal is left");
+}
+
+#[test]
+fn files_are_written_no_faster_than_they_may_be() {
+    let Some((folder, _)) = folder() else { return };
+    let clock = Monotonic::start();
+    let settings = RewriteSettings { bytes_per_s_max: Some(8 << 20) };
+    let ProbeResult::FixReport(report) = rewrite_files(folder.path(), settings, 0) else {
+        panic!("it is possible")
+    };
+    assert!(report.bytes_written > 8 << 20 && clock.now() >= Nanos::from_secs(1), "{report:?}");
 }
