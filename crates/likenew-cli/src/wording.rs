@@ -369,6 +369,11 @@ pub(crate) fn run_kept(path: &Path) -> String {
     format!("Run folder: {}", path.display())
 }
 
+/// Where no archive can be written, facts are shown all the same.
+pub(crate) fn run_not_kept(reason: impl Display) -> String {
+    format!("This run is not kept: {reason}")
+}
+
 pub(crate) fn resume_hint(path: &Path) -> String {
     format!("To continue it: likenew resume {}", quote(&path.display().to_string()))
 }

@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::recordings::Recordings;
 use crate::resolved_target::read_file;
 use crate::run_observer::RunObserver;
+use crate::wording;
 
 pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
     let options = toml::Table::new();
@@ -45,7 +46,9 @@ pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
     let findings = judge(&*procedure, &evidence);
     if let Some(run) = &archive {
         run.conclude(&findings).map_err(anyhow::Error::new)?;
-        anstream::eprintln!("The run is kept in {}.", run.path().display());
+        if command.output.details {
+            anstream::eprintln!("{}", wording::run_kept(run.path()));
+        }
     }
     let found = findings.found_problem();
     factsheet::put(&evidence, findings, instrument, command.origins, &command.output)?;
@@ -87,14 +90,14 @@ fn archive(evidence: &Evidence, instrument: &Instrument, command: &Facts) -> Opt
     let root = match archive_root(command.archive.as_deref()) {
         Ok(root) => root,
         Err(failure) => {
-            anstream::eprintln!("The run is not kept: {}", failure.message());
+            anstream::eprintln!("{}", wording::run_not_kept(failure.message()));
             return None;
         }
     };
     match Archive::new(root).create(&evidence.plan, &machine) {
         Ok(run) => Some(run),
         Err(error) => {
-            anstream::eprintln!("The run is not kept: {error}");
+            anstream::eprintln!("{}", wording::run_not_kept(error));
             None
         }
     }

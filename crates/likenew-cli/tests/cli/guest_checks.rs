@@ -8,15 +8,15 @@ fn encryption_by_a_processor_that_can_do_no_more_is_named() {
     let document = guest.document("encrypted", 10);
     let Some(causes) = document["tables"]["causes"].as_array() else { panic!("{}", document["answers"]) };
     assert!(causes.iter().any(|row| row["cause"] == "encryption"), "{causes:?}");
-    let clues = document["tables"]["evidence"].as_array().unwrap();
+    let evidence = document["tables"]["evidence"].as_array().unwrap();
     let says = |words: &str| {
-        clues
+        evidence
             .iter()
             .find(|row| row["cause"] == "encryption" && row["sentence"].as_str().unwrap().contains(words))
     };
-    let kernel = says("processors busy while it was read").unwrap_or_else(|| panic!("{clues:?}"));
+    let kernel = says("CPU cores busy during sequential reads").unwrap_or_else(|| panic!("{evidence:?}"));
     assert!(kernel["bits"].as_f64().unwrap() > 0.0, "{kernel}");
-    assert!(says("dm-crypt lies between").is_some());
+    assert!(says("dm-crypt encrypts this volume").is_some());
     let fixes = document["tables"]["fixes"].as_array().unwrap();
     let commands: Vec<&str> = fixes.iter().filter_map(|row| row["command"].as_str()).collect();
     assert!(commands.iter().any(|command| command.contains("cryptsetup benchmark")), "{commands:?}");

@@ -141,7 +141,7 @@ fn a_drives_own_words_decide_what_may_be_done_to_it() {
     let sick = answer(guest, "sick");
     for step in ["format", "discard"] {
         assert!(
-            sick[step].as_str().unwrap().contains("its reliability is degraded; copy what matters"),
+            sick[step].as_str().unwrap().contains("its reliability is degraded; back up its data first"),
             "{sick}"
         );
     }
@@ -186,10 +186,10 @@ fn objections_to_a_step_are_printed_before_it() {
         row["not_run_reason"].as_str().unwrap().to_owned()
     };
     let worn = guest.document("dry-worn", 0);
-    assert!(reason(&worn, "refresh").contains("its reliability is degraded; copy what matters"), "{worn:#}");
+    assert!(reason(&worn, "refresh").contains("its reliability is degraded; back up its data first"), "{worn:#}");
     assert_eq!(worn["bytes_written"], 0);
     let folder = guest.document("dry-folder", 0);
-    assert!(reason(&folder, "refresh").contains("only says what could be done"), "{folder:#}");
+    assert!(reason(&folder, "refresh").contains("this is a dry run"), "{folder:#}");
     assert!(reason(&folder, "discard-unused").contains("partitions cover all"), "{folder:#}");
 }
 

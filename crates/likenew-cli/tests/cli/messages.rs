@@ -46,18 +46,17 @@ fn fits(what: &str, screen: &str, columns: usize, lines_most: usize) {
 }
 
 /// The screens of what was just measured and printed 100 columns wide.
-pub(crate) fn screens(sandbox: &Sandbox, what: &str, first: &str) -> String {
-    let mut text = String::new();
-    for (columns, lines_most) in SCREENS {
-        let shown = if columns == 100 {
-            first.to_owned()
-        } else {
-            CommandOutput::of(sandbox.command(&["report"]).env("COLUMNS", columns.to_string())).stdout()
-        };
-        fits(what, &shown, columns, lines_most);
-        let _ = write!(text, "--- {columns} columns\n{shown}\n");
+pub(crate) fn screens(sandbox: &Sandbox, what: &str, wide: &str) -> String {
+    format!("--- 100 columns\n{wide}\n{}", narrow_screen(sandbox, what, wide))
+}
+
+/// The narrow screen of it, after a look at whether both fit.
+fn narrow_screen(sandbox: &Sandbox, what: &str, wide: &str) -> String {
+    let narrow = CommandOutput::of(sandbox.command(&["report"]).env("COLUMNS", "80")).stdout();
+    for ((columns, lines_most), screen) in SCREENS.into_iter().zip([wide, &narrow]) {
+        fits(what, screen, columns, lines_most);
     }
-    text
+    format!("--- 80 columns\n{narrow}\n")
 }
 
 fn wide(sandbox: &Sandbox, arguments: &[&str]) -> Command {
@@ -276,7 +275,7 @@ fn messages_of_commands() {
         assert!(matches!(ran.status(), Some(0 | 1 | 10)), "{shown}");
         let _ = write!(text, "=== {what}\n{shown}");
         if *what != "facts" {
-            text += &screens(&sandbox, what, &ran.stdout());
+            text += &narrow_screen(&sandbox, what, &ran.stdout());
             let quiet = CommandOutput::of(sandbox.command(&["report", "--quiet"]).env("COLUMNS", "100"));
             assert_eq!(quiet.stdout().lines().count(), 1, "{what}: {}", quiet.stdout());
             let _ = write!(text, "--- quiet\n{}\n", quiet.stdout());

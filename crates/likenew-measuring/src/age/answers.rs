@@ -37,23 +37,30 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
     let is_alone =
         evidence.geometry.clock == Clock::Virtual || reads_unchanged(random_reads, sequential_reads);
     let one = |id, question, comparison| change(id, question, comparison, is_alone);
-    let score = one("application_score", "Application score", score);
     let found = [
         one("random_write", "Random write", writes)
             .map(|answer| with_background(answer, options, evidence, writes)),
         one("sequential_write", "Sequential write", sequential),
-        score.map(|answer| answer.with_evidence(wording::score_explained())),
+        one("application_score", "Application score", score)
+            .map(|answer| answer.with_evidence(wording::score_explained())),
         reads(random_reads, sequential_reads),
         rest(options, writes),
     ];
     let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
-    AgeAnswers { summary: fallen_writes(writes, is_alone), answers }
+    let most_telling = [
+        ("Random writes", writes),
+        ("Sequential writes", sequential),
+        ("The application score", score),
+    ];
+    let summary =
+        most_telling.into_iter().find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
+    AgeAnswers { summary, answers }
 }
 
-/// The summary where random writes fell; otherwise the first answer makes it.
-fn fallen_writes(writes: &Comparison, is_alone: bool) -> Option<String> {
-    match classify(&writes.fall(Phase::Used)?, is_alone) {
-        Drop::Fell { percent, .. } => Some(wording::fell("Random writes", transition(writes)?, percent)),
+/// The summary where a metric surely fell; where none did, the first answer makes it.
+fn fallen(subject: &str, comparison: &Comparison, is_alone: bool) -> Option<String> {
+    match classify(&comparison.fall(Phase::Used)?, is_alone) {
+        Drop::Fell { percent, .. } => Some(wording::fell(subject, transition(comparison)?, percent)),
         _ => None,
     }
 }

@@ -56,9 +56,12 @@ fn lost(percent: f64) -> Share {
     Share(percent / 100.0)
 }
 
-/// `30–38%`.
-fn lost_range(interval: Interval) -> String {
-    range(lost(interval.low), lost(interval.high))
+/// `30–38% slower`, or `0.8% faster to 69% slower`.
+fn slower_range(interval: Interval) -> String {
+    if interval.low < 0.0 && interval.high > 0.0 {
+        return format!("{} faster to {} slower", lost(-interval.low), lost(interval.high));
+    }
+    format!("{} slower", range(lost(interval.low), lost(interval.high)))
 }
 
 /// What a change of a rate or a score decides.
@@ -109,12 +112,12 @@ fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
             format!(
                 "{values}, {} slower ({}), not surely by the {} that counts",
                 lost(percent),
-                lost_range(interval),
+                range(lost(interval.low), lost(interval.high)),
                 lost(limit)
             )
         }
         Drop::Unclear { interval, .. } => {
-            format!("{values}; the change ({} slower) is too uncertain to call", lost_range(interval))
+            format!("{values}; the change ({}) is too uncertain to call", slower_range(interval))
         }
         Drop::OnePass => format!("{values} in a single pass, so the change cannot be judged"),
     }
@@ -172,8 +175,8 @@ pub(super) fn rest(rest: Nanos, used: f64, rested: f64, drop: Drop) -> Answer {
             id,
             question,
             format!(
-                "random writes are {} below new after {rest} of idle time, too uncertain to call",
-                lost_range(interval)
+                "random writes are {} than new after {rest} of idle time, too uncertain to call",
+                slower_range(interval)
             ),
         ),
         Drop::OnePass => Answer::unknown(
