@@ -41,9 +41,9 @@ export function spellBelowHeading(value: number, unit: string): string {
   return spell(value, unit);
 }
 
-/** `1.50 s` as `1.5 s`, `5 min 0 s` as `5 min`: the round values of an axis need no trailing zeros. */
+/** `1.50 s` as `1.5 s`: the round values of an axis need no trailing zeros. */
 export function spellRound(value: number, unit: string): string {
-  const [number = "", ...rest] = spell(value, unit).replace(/ 0 (s|min)$/, "").split(/(?<=[\d.])(?=[^\d.])/);
+  const [number = "", ...rest] = spell(value, unit).split(/(?<=[\d.])(?=[^\d.])/);
   const short = number.includes(".") ? number.replace(/\.?0+$/, "") : number;
   return [short, ...rest].join("");
 }
@@ -207,7 +207,7 @@ function unitOf(text: string): string {
   return text.replace(/^[\d.,e-]+/, "");
 }
 
-/** Whether a text has several numbers, such as `3 min 0 s`. */
+/** Whether a text has several numbers, such as `3 min 5 s`. */
 function isCompound(text: string): boolean {
   return /\d .*\d/.test(text);
 }
@@ -221,7 +221,7 @@ function amount(bytes: number): string {
     value /= 1024;
     power += 1;
   }
-  return (Number.isInteger(value) ? value.toFixed(0) : threeDigits(value)) + (BINARY[power]?.name ?? "");
+  return plain(value).replace(/\.0+$/, "") + (BINARY[power]?.name ?? "");
 }
 
 function span(value: number): string {
@@ -231,10 +231,15 @@ function span(value: number): string {
   if (ns < 1e6) return `${threeDigits(ns / 1e3)} µs`;
   if (ns < 1e9) return `${threeDigits(ns / 1e6)} ms`;
   if (ns < 120e9) return `${threeDigits(ns / 1e9)} s`;
-  if (ns < 7200e9) {
+  if (ns < 3600e9) {
     const seconds = Math.floor(ns / 1e9);
-    return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    return twoUnits(Math.floor(seconds / 60), "min", seconds % 60, "s");
   }
-  const minutes = Math.floor(ns / 60e9);
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const minutes = Math.floor((Math.floor(ns / 1e9) + 30) / 60);
+  return twoUnits(Math.floor(minutes / 60), "h", minutes % 60, "min");
+}
+
+/** `12 min 3 s`, and `12 min` where nothing of the smaller unit is left. */
+function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small > 0 ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
 }

@@ -119,8 +119,14 @@ fn attack(line: &str, test: &str) -> anyhow::Result<Option<Attack>> {
     };
     let count: u64 = times.parse().with_context(|| format!("{test}: {times} is no number of times"))?;
     ensure!(count > 0, "{test}: nothing was tried");
-    let (what, result, test) = (what.to_owned(), result.to_owned(), test.to_owned());
+    let (what, result, test) = (what.to_owned(), with_thousands(result), test.to_owned());
     Ok(Some(Attack { what, times: thousands(count), result, test }))
+}
+
+/// The text with its plain numbers as [`thousands`] has them; a number inside of a word stays as it is.
+fn with_thousands(text: &str) -> String {
+    let word = |word: &str| word.parse().map_or_else(|_| word.to_owned(), thousands);
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// With a comma between thousands.
@@ -166,6 +172,8 @@ mod tests {
             Some("| kills | 1,660 | no byte lost | `whole_cuts_sixty` |")
         );
         assert_eq!(attack("test result: ok. 1 passed", name).unwrap(), None);
+        let result = attack("attack: inputs | 5 | 74142 refused, 99 resumed", name).unwrap().unwrap();
+        assert!(table(&[result]).contains("| 74,142 refused, 99 resumed |"));
         assert!(attack("attack: kills | 0 | no byte lost", name).is_err());
         assert!(attack("attack: kills | 10", name).is_err());
     }

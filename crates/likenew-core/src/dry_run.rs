@@ -176,6 +176,18 @@ pub fn expected(workload: &Workload, rotates: bool) -> Expectation {
     Expectation { work, time, is_paced: cost.is_paced }
 }
 
+/// Nanoseconds that the I/Os of a segment would have taken on the assumed drive; nothing where they went at a pace of
+/// their own, or where there were none.
+pub fn assumed_elapsed_ns(segment: &Segment, rotates: bool) -> Option<f64> {
+    let workload = &segment.workload;
+    if workload.streams.is_empty() || workload.replay_spec.is_some() {
+        return None;
+    }
+    let cost = Cost::for_workload(workload, rotates);
+    let elapsed_ns = segment.total().ios as f64 * cost.each_ns;
+    (!cost.is_paced && elapsed_ns > 0.0).then_some(elapsed_ns)
+}
+
 /// What an I/O of a workload takes on the assumed drive.
 struct Cost {
     mean_bytes: f64,
@@ -437,6 +449,16 @@ mod tests {
         let order: Vec<bool> =
             evidence.history().map(|history| matches!(history, PastStep::Observation(_))).collect();
         assert_eq!(order, [true, false, true]);
+    }
+
+    #[test]
+    fn what_was_measured_has_a_time_on_the_assumed_drive() {
+        let procedure = again("write", Until::bytes(500 << 20), 1);
+        let slow = assumed_segment(&procedure.workload, Nanos::ZERO, false, 3.0);
+        let assumed = assumed_elapsed_ns(&slow, false).unwrap();
+        assert!((slow.elapsed().0 as f64 / assumed - 3.0).abs() < 1e-6, "{assumed}");
+        let rest = Workload::new("rest", Until::elapsed(Nanos::from_secs(1)), Vec::new());
+        assert_eq!(assumed_elapsed_ns(&assumed_segment(&rest, Nanos::ZERO, false, 1.0), false), None);
     }
 
     #[test]

@@ -67,12 +67,29 @@ impl fmt::Display for RefusedIo {
     }
 }
 
+impl RefusedIo {
+    /// How it ended, without where: `Input/output error`, `512 bytes were moved`.
+    pub fn reason(&self) -> String {
+        match self.outcome {
+            Outcome::Error(errno) => system_error(errno),
+            Outcome::Short(bytes) => format!("{bytes} bytes were moved"),
+            Outcome::Done => "it succeeded".into(),
+        }
+    }
+}
+
+/// What the system calls an error, without its number.
+fn system_error(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+}
+
 impl MeasurementError {
-    /// The error alone, without its address: `No space left on device (os error 28)`.
+    /// The error alone, without where it was met: `No space left on device`.
     pub fn reason(&self) -> String {
         match self {
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. }
-            | Self::JobFailed { errno } => std::io::Error::from_raw_os_error(*errno).to_string(),
+            | Self::JobFailed { errno } => system_error(*errno),
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Short(bytes), .. }), .. } => {
                 format!("only {bytes} bytes were moved")
             }

@@ -32,8 +32,9 @@ use curve_fit::CurveFit;
 use form::Form;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
-use likenew_procedure_support::wording::{command, target_is_read_only};
+use likenew_procedure_support::wording::target_is_read_only;
 use measured_region::MeasuredRegion;
 pub use measured_region::STEP as SPAN_STEP;
 pub use model_options::{ModelOptions, SPAN_OF_FOLDER};
@@ -145,36 +146,38 @@ impl Model {
     fn more_points(&self, evidence: &Evidence) -> Action {
         let time = self.options.time_on(evidence);
         let is_limited = self.options.bytes.is_some() || self.options.time.is_some();
-        let limits = match is_limited {
-            true => String::new(),
+        let (limits, bytes, time) = match is_limited {
+            true => (String::new(), None, None),
             false => {
-                let bytes = exact_size(2 * self.options.bytes_on(evidence));
-                format!(" --bytes {bytes} --time {}", exact_duration(Nanos(2 * time.0)))
+                let (bytes, time) = (2 * self.options.bytes_on(evidence), Nanos(2 * time.0));
+                let limits = format!(" --bytes {} --time {}", exact_size(bytes), exact_duration(time));
+                (limits, Some(bytes), Some(time))
             }
         };
-        self.with_command(Action::new("more_points", wording::more_points()), &limits, evidence)
+        let again = ModelOptions { bytes, time, ..self.options.clone() };
+        self.rerun(["more_points", wording::more_points()], &limits, again, evidence)
     }
 
     /// The same model at a quieter moment; a simulated drive has none.
     fn repeat(&self, evidence: &Evidence) -> Option<Action> {
         let changes = evidence.geometry.clock == Clock::Wall;
-        changes.then(|| self.with_command(Action::new("repeat", wording::repeat()), "", evidence))
+        changes.then(|| self.rerun(["repeat", wording::repeat()], "", self.options.clone(), evidence))
     }
 
-    /// An action with the command for this model; without a command if consent is needed, which no plan
-    /// stores.
-    fn with_command(&self, action: Action, limits: &str, evidence: &Evidence) -> Action {
+    /// An action of this name and reason with the command of this model; without one where consent is needed, which no
+    /// plan holds.
+    fn rerun(&self, [id, why]: [&str; 2], limits: &str, again: ModelOptions, evidence: &Evidence) -> Action {
         let needs_consent =
             matches!(evidence.identity.kind, Kind::File | Kind::Device) && evidence.geometry.writable;
+        if needs_consent {
+            return Action::new(id, why);
+        }
         let ops = match self.options.ops[..] {
             [Op::Read] => "--op read",
             [Op::Write] => "--op write",
             _ => "",
         };
-        match command(&evidence.plan, format!("{ops}{limits}").trim()).filter(|_| !needs_consent) {
-            Some(command) => action.command(command),
-            None => action,
-        }
+        Rerun::new(evidence, format!("{ops}{limits}").trim(), Self::new(again)).action(id, why)
     }
 }
 

@@ -233,7 +233,7 @@ impl Procedure for Apps {
         };
         let (done, planned) = (evidence.segments.len(), planned_workloads.len());
         let measured = AppResults::new(planned_workloads, &evidence.segments, self.applications.len());
-        let run = Run { options: &self.options, plan: &evidence.plan, applications: &self.applications };
+        let run = Run { options: &self.options, evidence, applications: &self.applications };
         let mut findings = Findings::default();
         run.put(&mut findings, &measured);
         findings.answers.extend(refusals(&evidence.segments));

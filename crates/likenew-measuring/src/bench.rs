@@ -9,7 +9,6 @@ use likenew_core::findings::{Findings, Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::Lead;
-use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
 use likenew_core::region::Region;
@@ -24,10 +23,11 @@ use likenew_procedure_support::options::options;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{
-    no_operation, not_a_multiple, out_of_range, rerun, span_too_large, target_is_read_only,
+    no_operation, not_a_multiple, out_of_range, span_too_large, target_is_read_only,
 };
 use likenew_procedure_support::workloads::prepare;
 use result_line::ResultLine;
@@ -252,7 +252,7 @@ impl Procedure for Bench {
             findings.summary = wording::summary(&tests);
             findings.answers.push(speed_answer(&lines, &tests));
             findings.answers.push(match self.goal() {
-                None => self.repeatability(&lines, &evidence.plan),
+                None => self.repeatability(&lines, evidence),
                 Some(goal) => self.precision(&lines, &goal, evidence),
             });
             findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::overview)));
@@ -314,10 +314,10 @@ fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
 
 impl Bench {
     /// Whether the passes of each test agree.
-    fn repeatability(&self, lines: &[ResultLine<'_>], plan: &Plan) -> Answer {
+    fn repeatability(&self, lines: &[ResultLine<'_>], evidence: &Evidence) -> Answer {
         if lines.iter().all(|line| line.speeds.len() < 2) {
             let again = BenchOptions { passes: BenchOptions::default().passes, ..self.options.clone() };
-            return wording::measured_once(plan, &again.arguments());
+            return wording::measured_once(&rerun(evidence, again));
         }
         let unsteady: Vec<&ResultLine<'_>> =
             lines.iter().filter(|line| line.ratio() > UNSTEADY_RATIO).collect();
@@ -355,7 +355,7 @@ impl Bench {
             let time = Nanos(self.options.time.0 * LONGER).min(DAY);
             ("longer_passes", wording::VARY_LESS, BenchOptions { span, time, ..self.options.clone() })
         };
-        answer.action(rerun(id, why, &evidence.plan, &again.arguments()))
+        answer.action(rerun(evidence, again).action(id, why))
     }
 
     /// Reports that the time of a pass was too short for its span: a large span then shows only a drive's
@@ -379,6 +379,10 @@ impl Bench {
             answer.with_evidence(wording::covered(&line.name(), Share(line.coverage_min())))
         }))
     }
+}
+
+fn rerun(evidence: &Evidence, options: BenchOptions) -> Rerun {
+    Rerun::new(evidence, &options.arguments(), Bench::new(options.clone()))
 }
 
 /// Factor on the expected number of passes, because passes vary and more may be needed; our choice.

@@ -11,15 +11,15 @@ mod workload_plan;
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::findings::Findings;
-use likenew_core::io::DataClass;
+use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Rate, Size};
 use likenew_core::recorder::Stop;
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use serde::{Deserialize, Serialize};
 
-use crate::data::Test;
+use crate::data::{Test, test_arguments};
 use level::Level;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::pattern::Pattern;
@@ -70,6 +70,24 @@ impl Default for CacheOptions {
             time: Nanos::from_secs(2),
             data: DataClass::Random,
         }
+    }
+}
+
+impl CacheOptions {
+    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = test_arguments(&self.tests, &usual.tests);
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.data != usual.data, "data", self.data.to_string());
+        add(self.passes != usual.passes, "passes", self.passes.to_string());
+        arguments.join(" ")
     }
 }
 
@@ -155,16 +173,15 @@ impl Procedure for Cache {
     fn judge(&self, evidence: &Evidence) -> Findings {
         let workload_plan = WorkloadPlan::new(&self.options, evidence);
         let measured = CacheResults::from_evidence(&self.options, &workload_plan, evidence);
-        let mut findings = Findings {
-            answers: answers::answers(&measured, &self.options, &evidence.plan),
-            ..Findings::default()
-        };
+        let mut findings =
+            Findings { answers: answers::answers(&measured, &self.options, evidence), ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
         let run = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
         if run < workload_plan.workloads() {
             findings.answers.push(ended_early(run, workload_plan.workloads()));
         }
-        findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
+        let first = findings.answers.first().map(answer_as_summary).unwrap_or_default();
+        findings.summary = answers::summary(&measured, &self.options).unwrap_or(first);
         add_overview(&mut findings, &measured);
         findings.tables.insert("levels".into(), measured.rows().map(row).collect());
         findings.series.extend(pictures::levels(&measured).map(|series| ("levels".to_owned(), series)));
@@ -173,10 +190,11 @@ impl Procedure for Cache {
     }
 }
 
-/// The table of levels, nearest to the drive last, and below the summary whatever else is a problem or open.
+/// The table of levels, of each pattern and operation nearest to the drive last, and below the summary whatever else is a problem or open.
 fn add_overview(findings: &mut Findings, measured: &CacheResults<'_>) {
-    let drawn = measured.levels.iter().filter(|of| of.cell.level != Level::Null);
-    let rows = drawn.map(|of| wording::TableRow {
+    let mut drawn: Vec<_> = measured.levels.iter().filter(|of| of.cell.level != Level::Null).collect();
+    drawn.sort_by_key(|of| (of.test.pattern == Pattern::Random, of.cell.op == Op::Read));
+    let rows = drawn.into_iter().map(|of| wording::TableRow {
         pattern: of.test.pattern,
         op: of.cell.op,
         level: of.cell.level.name(),

@@ -15,7 +15,7 @@ use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Share, Size};
 use likenew_core::recorder::Stop;
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use serde::{Deserialize, Serialize};
 
 use conclusion::{Conclusion, compressor};
@@ -24,6 +24,7 @@ use expected_speed::ExpectedSpeed;
 use files::FileScan;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed;
 use likenew_procedure_support::wording::{
@@ -110,6 +111,52 @@ impl Default for DataOptions {
             files: None,
         }
     }
+}
+
+impl DataOptions {
+    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = test_arguments(&self.tests, &usual.tests);
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        let ops: Vec<String> = self.ops.iter().map(Op::to_string).collect();
+        let rate = |rate: Option<u64>| exact_size(rate.unwrap_or_default());
+        add(self.steps != usual.steps, "steps", self.steps.to_string());
+        add(self.ops != usual.ops, "op", ops.join(","));
+        add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.interval != usual.interval, "interval", exact_duration(self.interval));
+        let (read, write) = (self.advertised_read_bytes_per_s, self.advertised_write_bytes_per_s);
+        add(read.is_some(), "advertised-read", rate(read));
+        add(write.is_some(), "advertised-write", rate(write));
+        add(self.passes != usual.passes, "passes", self.passes.to_string());
+        arguments.join(" ")
+    }
+}
+
+/// Patterns, blocks and depths of tests where they differ from the usual ones.
+pub(crate) fn test_arguments(tests: &[Test], usual: &[Test]) -> Vec<String> {
+    let patterns = |tests: &[Test]| tests.iter().map(|test| test.pattern).collect::<Vec<Pattern>>();
+    let known = |test: &Test| usual.iter().find(|known| known.pattern == test.pattern);
+    let differs = |part: fn(&Test) -> u64| {
+        tests.iter().any(|test| known(test).is_none_or(|known| part(known) != part(test)))
+    };
+    let list = |value: &dyn Fn(&Test) -> String| tests.iter().map(value).collect::<Vec<String>>().join(",");
+    let mut arguments = Vec::new();
+    if patterns(tests) != patterns(usual) {
+        arguments.push(format!("--pattern {}", list(&|test| test.pattern.to_string())));
+    }
+    if differs(|test| test.block) {
+        arguments.push(format!("--block {}", list(&|test| exact_size(test.block))));
+    }
+    if differs(|test| test.depth.into()) {
+        arguments.push(format!("--depth {}", list(&|test| test.depth.to_string())));
+    }
+    arguments
 }
 
 /// Each step's part of the span is a multiple of this, and of the longest block.
@@ -257,7 +304,8 @@ impl Procedure for Data {
             .collect();
         let compressor = compressor(&evidence.identity);
         let mut findings = Findings::default();
-        let of_curve = |(curve, of): &(&Curve, Conclusion)| of.answer(curve, compressor, &evidence.plan);
+        let again = |change: &dyn Fn(&mut DataOptions)| self.rerun(evidence, change);
+        let of_curve = |(curve, of): &(&Curve, Conclusion)| of.answer(curve, compressor, &again);
         findings.answers.extend(conclusions.iter().map(of_curve));
         findings.answers.extend(files.map(FileScan::answer));
         for (curve, _) in conclusions.iter().filter(|(_, of)| of.is_significant()) {
@@ -298,13 +346,22 @@ fn summary(
         };
     }
     let within = conclusions.iter().map(|(_, of)| of.indifference()).collect::<Option<Vec<f64>>>();
-    match within {
-        Some(within) => wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max))),
-        None => answer_as_summary(first),
+    if let Some(within) = within {
+        return wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max)));
     }
+    let decided = conclusions.iter().filter(|(_, of)| of.indifference().is_some());
+    let decided: Vec<wording::Subject> = decided.map(|(curve, _)| curve.subject()).collect();
+    if decided.is_empty() { answer_as_summary(first) } else { wording::summary_of_part(&decided, first) }
 }
 
 impl Data {
+    /// The same run with changed options; what the files of the folder compress to needs no second reading.
+    fn rerun(&self, evidence: &Evidence, change: &dyn Fn(&mut DataOptions)) -> Rerun {
+        let mut options = DataOptions { files: None, ..self.options.clone() };
+        change(&mut options);
+        Rerun::new(evidence, &options.arguments(evidence.geometry.capacity), Self::new(options.clone()))
+    }
+
     /// Zeros against random data, and below the summary whatever else is a problem or open.
     fn add_overview(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
         let files = self.options.files.as_ref();

@@ -13,21 +13,21 @@ use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::Size;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
-use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_stats::stalls::Rule;
 use serde::{Deserialize, Serialize};
 
-use evenness::evenness;
+use evenness::{evenness, rises};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{answer_as_summary, out_of_range};
 use part::Unit;
@@ -89,6 +89,43 @@ impl Default for FillOptions {
             data: DataClass::Random,
             stall: Nanos::from_millis(100),
         }
+    }
+}
+
+/// Files of a space that nothing else is said of, at most and of at least so many bytes: those of the command.
+const FILES_USUAL: u64 = 1000;
+const FILE_BYTES_LEAST: u64 = 16 << 20;
+/// Files or parts that tell one speed from two; ten are the fewest that can.
+const PARTS_TO_DECIDE: u32 = 100;
+
+impl FillOptions {
+    /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = Vec::new();
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}").trim_end().to_owned());
+            }
+        };
+        let space = capacity.saturating_sub(self.from);
+        let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL);
+        // What a division into whole blocks leaves over is less than a block for each file.
+        let parts = u64::from(self.files.max(self.parts));
+        let rest = space.saturating_sub(u64::from(self.files) * self.file_size);
+        let fills_space = rest < parts * self.block;
+        add(self.parts > 1, "one-file", String::new());
+        add(self.parts > 1 && parts != usual_parts, "parts", parts.to_string());
+        add(self.parts == 1 && parts != usual_parts, "files", parts.to_string());
+        add(!fills_space, "file-size", exact_size(self.file_size));
+        add(self.from != usual.from, "from", exact_size(self.from));
+        add(self.block != usual.block, "block", exact_size(self.block));
+        add(self.depth != usual.depth, "depth", self.depth.to_string());
+        add(self.data != usual.data, "data", self.data.to_string());
+        add(self.stall != usual.stall, "stall", exact_duration(self.stall));
+        add(self.read_back, "read-back", String::new());
+        add(self.passes != usual.passes, "passes", self.passes.to_string());
+        arguments.join(" ")
     }
 }
 
@@ -232,7 +269,7 @@ impl Procedure for Fill {
         let (passes, read) = self.passes(evidence);
         let (unit, each) = (self.unit(), self.part_bytes());
         let mut findings =
-            Findings { answers: self.answers(&passes, read.as_ref(), &evidence.plan), ..Findings::default() };
+            Findings { answers: self.answers(&passes, read.as_ref(), evidence), ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend(self.remainder(&passes, read.as_ref()));
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
@@ -277,18 +314,18 @@ impl Fill {
 
     /// The answers for the last pass, with the first one beside it. Most important first: problems, then the
     /// speed.
-    fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, plan: &Plan) -> Vec<Answer> {
+    fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, evidence: &Evidence) -> Vec<Answer> {
         let (unit, each) = (self.unit(), self.part_bytes());
         let even = |pass: &Pass<'_>, subject| {
             let speeds = pass.speeds(each);
-            (!speeds.is_empty()).then(|| evenness(&speeds, unit, subject, plan))
+            (!speeds.is_empty()).then(|| evenness(&speeds, subject, self, evidence))
         };
         let mut answers = Vec::new();
         let Some((last, earlier)) = passes.split_last() else { return answers };
         if let Some(first) = earlier.first() {
             let whole = passes.iter().filter(|pass| pass.is_whole);
             let speeds: Vec<f64> = whole.filter_map(Pass::bytes_per_s).collect();
-            answers.push(convergence(&speeds, plan));
+            answers.push(convergence(&speeds, self, evidence));
             answers.extend(even(first, Subject::FirstPass));
         }
         answers.extend(even(last, Subject::Writes));
@@ -296,8 +333,37 @@ impl Fill {
             answers.push(stalls(last, unit, self.options.stall));
         }
         answers.extend(read.and_then(|read| even(read, Subject::Reads)));
+        let speeds = last.speeds(each);
+        if earlier.is_empty() && !speeds.is_empty() && rises(&speeds) {
+            answers.push(wording::effect_is_open(&self.with_passes(evidence, Repeat::Times(2))));
+        }
         answers.sort_by_key(|answer| answer.standing != Standing::Problem);
         answers
+    }
+
+    /// The same run with so many passes.
+    fn with_passes(&self, evidence: &Evidence, passes: Repeat) -> Rerun {
+        Self::rerun(evidence, FillOptions { passes, ..self.options.clone() })
+    }
+
+    /// The same space in so many files or parts that one speed can be told from two.
+    fn more_parts(&self, evidence: &Evidence) -> Rerun {
+        let options = &self.options;
+        if self.unit() == Unit::Part {
+            let step = options.block * u64::from(PARTS_TO_DECIDE);
+            let file_size = options.file_size - options.file_size % step;
+            return Self::rerun(
+                evidence,
+                FillOptions { parts: PARTS_TO_DECIDE, file_size, ..options.clone() },
+            );
+        }
+        let each = self.bytes() / u64::from(PARTS_TO_DECIDE);
+        let file_size = each - each % options.block;
+        Self::rerun(evidence, FillOptions { files: PARTS_TO_DECIDE, file_size, ..options.clone() })
+    }
+
+    fn rerun(evidence: &Evidence, options: FillOptions) -> Rerun {
+        Rerun::new(evidence, &options.arguments(evidence.geometry.capacity), Self::new(options.clone()))
     }
 
     /// What was not written or read back when the run ended.

@@ -168,12 +168,8 @@ impl Procedure for Replay {
     fn judge(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
         let passes = passes(&evidence.segments);
-        let input = ReplayInput {
-            options: &self.options,
-            passes: &passes,
-            geometry: &evidence.geometry,
-            plan: &evidence.plan,
-        };
+        let input =
+            ReplayInput { options: &self.options, passes: &passes, geometry: &evidence.geometry, evidence };
         input.put(&mut findings);
         for answer in refusals(&evidence.segments) {
             findings.overview.answers.push(answer.id.clone());

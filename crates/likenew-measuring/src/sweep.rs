@@ -17,13 +17,13 @@ mod wording;
 
 use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::Size;
 use likenew_core::units::Nanos;
 
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use results::Matrix;
@@ -89,19 +89,23 @@ impl Sweep {
     }
 
     /// Passes that move more in more time.
-    fn longer_passes(&self, plan: &Plan) -> Action {
+    fn longer_passes(&self, evidence: &Evidence) -> Action {
         let time = Nanos(self.options.time.0.saturating_mul(LONGER)).min(Nanos::from_secs(86_400));
         let bytes = self.options.bytes.saturating_mul(LONGER);
         let again = SweepOptions { time, bytes, ..self.options.clone() };
-        wording::longer_passes(plan, &again.arguments())
+        wording::longer_passes(&rerun(evidence, again))
     }
 
     /// More passes than were made of each cell.
-    fn more_passes(&self, plan: &Plan) -> Action {
+    fn more_passes(&self, evidence: &Evidence) -> Action {
         let passes = PASSES_TO_DECIDE.max(2 * self.options.passes).min(1000);
         let again = SweepOptions { passes, precise: None, ..self.options.clone() };
-        wording::more_passes(plan, &again.arguments())
+        wording::more_passes(&rerun(evidence, again))
     }
+}
+
+fn rerun(evidence: &Evidence, options: SweepOptions) -> Rerun {
+    Rerun::new(evidence, &options.arguments(), Sweep::new(options.clone()))
 }
 
 impl Procedure for Sweep {
@@ -127,7 +131,7 @@ impl Procedure for Sweep {
         let matrix = Matrix::from_evidence(&self.options, &schedule, evidence);
         let mut findings = Findings::default();
         if !matrix.cells.is_empty() {
-            let more_passes = self.more_passes(&evidence.plan);
+            let more_passes = self.more_passes(evidence);
             findings.summary = peaks::summary(&matrix);
             findings.answers.extend(peaks::peaks(&matrix));
             findings.answers.extend(depths::gains(&matrix, &more_passes));
@@ -139,7 +143,7 @@ impl Procedure for Sweep {
         }
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend(coverage::precision(&matrix).map(|answer| match answer.standing {
-            Standing::Unknown => answer.action(self.longer_passes(&evidence.plan)),
+            Standing::Unknown => answer.action(self.longer_passes(evidence)),
             _ => answer,
         }));
         findings.answers.extend(coverage::complete(&matrix, &schedule));
@@ -159,14 +163,14 @@ impl Procedure for Sweep {
     }
 }
 
-/// The answers of the first screen: the gain by queue depth, whether a larger block is ever slower, and the
-/// limits of the rest.
+/// The answers of the first screen: what queue depth brings, larger blocks that are slower, and what limits the rest. That
+/// some comparisons of blocks stay open is in the details: nobody would run it again for that.
 fn shown(answers: &[Answer]) -> Vec<String> {
     const LIMITS: [&str; 5] = ["io_errors", "queue_fullness", "drift", "precision", "coverage"];
     let is_shown = |answer: &&Answer| {
         let is_good = answer.standing == Standing::Good;
         answer.id.starts_with("queue_depth_")
-            || answer.id == "block_growth" && !is_good
+            || answer.id == "block_growth" && answer.standing == Standing::Info
             || LIMITS.contains(&answer.id.as_str()) && !is_good
             || answer.standing == Standing::Problem
     };

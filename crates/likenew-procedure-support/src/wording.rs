@@ -41,13 +41,9 @@ pub fn command(plan: &Plan, options: &str) -> Option<String> {
     Some(command.trim_end().to_owned())
 }
 
-/// An action that runs the plan's procedure again with these options.
-pub fn rerun(id: &str, why: &str, plan: &Plan, options: &str) -> Action {
-    let action = Action::new(id, why);
-    match command(plan, options) {
-        Some(command) => action.command(command),
-        None => action,
-    }
+/// `likenew recondition TARGET`, which restores the drive of a plan; nothing of a plan that leaves the target open.
+pub fn recondition_command(plan: &Plan) -> Option<String> {
+    command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")
 }
 
 /// The error of an option outside of its range.
@@ -148,8 +144,13 @@ pub(crate) fn no_such_precision(text: &str) -> String {
 
 /// I/Os that failed for a reason of the drive.
 pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) -> Answer {
-    Answer::problem("io_errors", "I/O errors", format!("the drive failed {}", count(errors, "I/O")))
+    let place = format!("the first at offset {} ({})", Size(first.offset), first.reason());
+    Answer::problem("io_errors", "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
         .with_evidence(first_error(first))
+        .action(Action::new(
+            "back_up",
+            "Back up what you need now, then read SMART attributes 5, 197 and 198",
+        ))
 }
 
 /// I/Os that failed for a reason that says nothing of the drive's health, such as a full file system.
@@ -296,7 +297,10 @@ mod tests {
         let first = RefusedIo { op: Op::Read, offset: 8192, length: Some(4096), outcome: Outcome::Error(5) };
         let text = |answer: &Answer| answer_as_summary(answer);
         let failed = drive_failed_ios(12, first);
-        assert_eq!(text(&failed), "I/O errors: the drive failed 12 I/Os.");
+        assert_eq!(
+            text(&failed),
+            "I/O errors: the drive failed 12 I/Os, the first at offset 8 KiB (Input/output error)."
+        );
         assert_eq!(
             failed.evidence,
             ["The first was a read of 4096 bytes at offset 8192: Input/output error (os error 5)."]

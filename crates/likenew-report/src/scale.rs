@@ -186,9 +186,8 @@ fn step(span: f64, most: usize, unit: &Unit) -> f64 {
         .unwrap_or(least)
 }
 
-/// `1.50 s` as `1.5 s`, `5 min 0 s` as `5 min`: round values need no trailing zeros.
+/// `1.50 s` as `1.5 s`: round values need no trailing zeros.
 fn trim_zeros(label: &str) -> String {
-    let label = label.strip_suffix(" 0 s").or_else(|| label.strip_suffix(" 0 min")).unwrap_or(label);
     let digits = label.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-')).unwrap_or(label.len());
     let (number, unit) = label.split_at(digits);
     if !number.contains('.') {

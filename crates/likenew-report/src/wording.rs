@@ -49,6 +49,32 @@ pub(crate) fn answer(answer: &Answer) -> String {
     format!("{}: {}", clean(&answer.question), clean(&answer.answer))
 }
 
+/// Whether a summary has already said what an answer says, with its question or as a sentence of its own; ranges in
+/// brackets are details.
+pub(crate) fn is_said_in(summary: &str, answer: &Answer) -> bool {
+    let summary = without_brackets(summary);
+    let text = without_brackets(&answer.answer);
+    let is_sentence = text.chars().count() >= SENTENCE_MIN;
+    (is_sentence && summary.contains(&text)) || summary.contains(&without_brackets(&self::answer(answer)))
+}
+
+/// A shorter answer may stand in a summary by chance.
+const SENTENCE_MIN: usize = 20;
+
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut kept = String::new();
+    for letter in text.chars().flat_map(char::to_lowercase) {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            letter if depth == 0 => kept.push(letter),
+            _ => {}
+        }
+    }
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// `19.8 MB/s (15.9–24.7)`, without the interval if that is the value alone.
 pub(crate) fn estimate(estimate: &Estimate) -> String {
     let unit = Unit::parse(&estimate.unit);
@@ -288,5 +314,16 @@ mod tests {
             "Details: likenew report --details   (wrote 233 MiB in 47 s)"
         );
         assert_eq!(last_line(None, None), None);
+    }
+
+    #[test]
+    fn what_a_summary_says_is_known() {
+        let answer = |question: &str, text: &str| Answer::info("id", question, text);
+        let summary =
+            "I/O errors: the drive failed 3 I/Os. Your files compress to 99% of their size: 181 MB/s.";
+        assert!(is_said_in(summary, &answer("I/O errors", "the drive failed 3 I/Os")));
+        assert!(is_said_in(summary, &answer("Your files", "compress to 99% (98–99.5) of their size")));
+        assert!(!is_said_in(summary, &answer("I/O errors", "the drive failed 4 I/Os")));
+        assert!(!is_said_in(summary, &answer("Sequential write", "181 MB/s")), "too short to know");
     }
 }

@@ -121,8 +121,8 @@ fn what_has_no_knee_is_not_given_one() {
     assert_in_manual(&knees::false_knees_head());
     for (name, counts) in rows {
         let per_mille_max = match name {
-            "AR(1), φ = 0.8, 10 %" => 150,
-            "AR(1), φ = 0.5, 10 %" | "a third at a tenth, in random order" => 40,
+            "AR(1), φ = 0.8, 10%" => 150,
+            "AR(1), φ = 0.5, 10%" | "a third at a tenth, in random order" => 40,
             _ => 15,
         };
         assert!(counts.iter().all(|count| *count <= per_mille_max), "{name}: {counts:?}");

@@ -46,7 +46,7 @@ pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
     let residuals: Vec<Line> = lengths.iter().filter_map(|curve_fit| residuals(curve_fit)).collect();
     if !residuals.is_empty() {
         let title = wording::residuals_title(op);
-        let off = axis("measured over predicted speed − 1", "");
+        let off = axis("measured over fitted speed − 1", "");
         pictures.push((
             format!("{op}_residuals"),
             Series::new(title, Shape::Scatter, length(), off).lines(residuals),
@@ -67,7 +67,7 @@ pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let predicted =
                 curve_fit.data_points.iter().map(|of| [f64::from(of.point.depth), 1e9 / fit.ns(&of.point)]);
-            lines.push(Line::new(format!("{op}, predicted"), predicted.collect()));
+            lines.push(Line::new(format!("{op}, fitted"), predicted.collect()));
         }
     }
     let (x, y) = (axis("depth", "").logarithmic(), axis("requests", "1/s").logarithmic());
@@ -87,7 +87,7 @@ pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
         if of.is_zoned() {
             let shares = (0..=PLACES).map(|place| f64::from(place) / f64::from(PLACES));
             lines.push(Line::new(
-                format!("{}, predicted", of.op),
+                format!("{}, fitted", of.op),
                 shares.map(|share| at(share, of.rate_at(share))).collect(),
             ));
         }
@@ -125,7 +125,7 @@ fn lines(curve_fit: &CurveFit) -> Vec<Line> {
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let points = interpolate(&first.point, last.point.bytes, fit.grain.small)
                 .map(|point| prediction(fit, &point));
-            lines.push(Line::new(format!("{pattern}, predicted"), points.collect()));
+            lines.push(Line::new(format!("{pattern}, fitted"), points.collect()));
         }
         // Last, so that measured points are drawn on top.
         lines.push(Line::new(format!("{pattern}, measured"), measured).band(band.collect()));

@@ -8,6 +8,8 @@ use likenew_core::quantity::{Factor, Latency, Number, Rate, Share, Size, with_ra
 use likenew_core::units::{Nanos, exact_size};
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::wording::capitalize;
+
 use super::form::Form;
 use super::point::Curve;
 
@@ -82,6 +84,8 @@ fn rate_text(rate: Quantity) -> String {
 
 fn time_text(time: Quantity) -> String {
     match time.interval {
+        // A time that may be none is no more than a guess.
+        Some(Interval { low, .. }) if low <= 0.0 => format!("{}, uncertain", Latency(time.value)),
         // An unbounded value has no upper end.
         Some(Interval { low, high }) if high < 1e15 => {
             with_range(Latency(time.value), Latency(low), Latency(high))
@@ -102,7 +106,7 @@ pub(super) fn specification(
     let text = format!("{} access time, {}", Latency(access.value), Rate(throughput.value));
     let answer = match model {
         Some(_) => Answer::info(id, question, text),
-        None => Answer::unknown(id, question, format!("{text}; no model explains what lies between")),
+        None => Answer::unknown(id, question, format!("{text}, and no model fits in between")),
     };
     let answer = match throughput.interval {
         Some(Interval { low, high }) => answer.estimate(throughput.value, low, high, "bytes/s"),
@@ -358,7 +362,18 @@ pub(super) fn steadiness(
     let answer = match is_steady {
         true => Answer::good(id, question, format!("repeated measurements differ by {}", error(typical))),
         false => {
-            let text = format!("not steady: repeated measurements differ by {}", error(typical));
+            let text = match stalls {
+                Some(Stalls { count, longest }) => {
+                    let times =
+                        if *count == 1 { "once".into() } else { format!("{} times", Number(*count as f64)) };
+                    format!("not steady: the drive stalled {times}, for up to {longest}")
+                }
+                None => format!(
+                    "not steady: repeated measurements differ by {}, at worst by {}",
+                    error(typical),
+                    error(worst)
+                ),
+            };
             Answer::info(id, question, text).caveat(
                 "Something else uses the drive, or it has work of its own, so all intervals are wide.",
             )
@@ -405,7 +420,7 @@ fn read_summary(times: &Times) -> String {
     let (access, rate) = (Latency(times.access), Rate(times.throughput));
     match times.is_explained {
         true => format!("A read takes {access} plus its length at {rate}."),
-        false => format!("Short reads take {access}, long ones run at {rate}; no model explains the rest."),
+        false => format!("Short reads take {access}, long ones run at {rate}, and no model fits in between."),
     }
 }
 
@@ -413,7 +428,9 @@ fn write_summary(times: &Times) -> String {
     let (access, rate) = (Latency(times.access), Rate(times.throughput));
     match times.is_explained {
         true => format!("A write takes {access} plus its length at {rate}."),
-        false => format!("Short writes take {access}, long ones run at {rate}; no model explains the rest."),
+        false => {
+            format!("Short writes take {access}, long ones run at {rate}, and no model fits in between.")
+        }
     }
 }
 
@@ -502,16 +519,16 @@ pub(super) fn span_out_of_range(span: u64, block: u64, capacity: u64) -> String 
 // Titles and legends of charts.
 
 pub(super) fn by_length_title(op: Op) -> String {
-    format!("How fast are {op}s by their length, measured and predicted?")
+    format!("{} speed by request size, measured and fitted", capitalize(op.name()))
 }
 
 pub(super) fn residuals_title(op: Op) -> String {
-    format!("How far are predictions of {op}s off, by their length?")
+    format!("Error of fitted {op} speeds, by request size")
 }
 
-pub(super) const DEPTHS_TITLE: &str = "How many requests a second by queue depth, measured and predicted?";
-pub(super) const ZONES_TITLE: &str = "Does the rate depend on the address?";
-pub(super) const BURSTS_TITLE: &str = "When do random writes slow down after a rest?";
+pub(super) const DEPTHS_TITLE: &str = "Requests a second by queue depth, measured and fitted";
+pub(super) const ZONES_TITLE: &str = "Rate by address";
+pub(super) const BURSTS_TITLE: &str = "Random writes after a rest";
 
 #[cfg(test)]
 mod tests {
@@ -544,7 +561,7 @@ mod tests {
             ["The access time lies between 440 µs and 445 µs.", "This is 92% of the rated 143 MB/s."]
         );
         let told = specification(Curve::Random(Op::Read), rate, access, None, None);
-        assert_eq!(told.answer, "442 µs access time, 131 MB/s; no model explains what lies between");
+        assert_eq!(told.answer, "442 µs access time, 131 MB/s, and no model fits in between");
         assert_eq!(told.standing, Standing::Unknown);
     }
 
@@ -600,7 +617,7 @@ mod tests {
         );
         assert_eq!(
             summary(None, Some(&times(116e6, 98.8e6, false)), true),
-            "Short writes take 116 ms, long ones run at 98.8 MB/s; no model explains the rest."
+            "Short writes take 116 ms, long ones run at 98.8 MB/s, and no model fits in between."
         );
     }
 }

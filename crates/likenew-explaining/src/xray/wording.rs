@@ -772,16 +772,16 @@ fn question(key: Key) -> &'static str {
         Key::WriteBufferBytes => "Write buffer",
         Key::SlcCacheBytes => "SLC cache",
         Key::SlcSpeedAfterBytesPerS => "Writes after SLC cache",
-        Key::SlcRecoveryNs => "SLC cache half recovery",
-        Key::Parallelism => "Dies read at once",
+        Key::SlcRecoveryNs => "SLC cache recovery (half)",
+        Key::Parallelism => "Dies",
         Key::StripeBytes => "Stripe per die",
         Key::OverProvisioningPercent => "Over-provisioning",
         Key::Compression => "Compression",
         Key::Trim => "TRIM",
         Key::IdleCollectionNs => "Idle GC starts after",
-        Key::OldDataReadRatio => "Old data read time",
+        Key::OldDataReadRatio => "Read time of old data",
         Key::TokenBucketIos => "Burst credits",
-        Key::MapCacheBytes => "Mapping cache",
+        Key::MapCacheBytes => "Mapping table",
     }
 }
 
@@ -793,8 +793,8 @@ fn word(key: Key, word: &'static str) -> &'static str {
         (Key::Mapping, "page") => "page-mapped",
         (Key::Mapping, "block") => "block-mapped",
         (Key::Mapping, "hybrid") => "hybrid (log blocks)",
-        (Key::Trim, "immediate") => "effective at once",
-        (Key::Trim, "idle") => "effective when idle",
+        (Key::Trim, "immediate") => "takes effect at once",
+        (Key::Trim, "idle") => "takes effect when idle",
         (_, word) => word,
     }
 }
@@ -813,7 +813,7 @@ fn absence(key: Key) -> &'static str {
     match key {
         Key::Compression => "no",
         Key::Trim => "not supported",
-        Key::MapCacheBytes => "not needed",
+        Key::MapCacheBytes => "fully cached",
         Key::OldDataReadRatio => "as for fresh data",
         _ => "none",
     }
@@ -841,10 +841,18 @@ fn value(property: &Property) -> String {
     }
 }
 
+/// What a property is about; a mapping table that is not all in memory has a cache.
+fn question_of(property: &Property) -> &'static str {
+    match (property.key, &property.state) {
+        (Key::MapCacheBytes, State::Number { .. }) => "Mapping cache",
+        (key, _) => question(key),
+    }
+}
+
 /// The answer about a property, and what would decide it.
 pub(super) fn answer(property: &Property, action: Option<Action>) -> Answer {
     let Property { key, state, confidence, reason, caveats, .. } = property;
-    let question = question(*key);
+    let question = question_of(property);
     let answer = match *state {
         State::Undecided => Answer::unknown(id(*key), question, format!("unknown ({})", reason.how)),
         State::Number { value, low, high } => {
@@ -880,7 +888,7 @@ fn summary_words(property: &Property) -> Option<String> {
         (Key::SlcCacheBytes, _) => format!("{value} SLC cache"),
         (Key::Parallelism, _) => format!("{value} dies"),
         (Key::OverProvisioningPercent, _) => format!("{value} over-provisioning"),
-        (Key::Compression, State::Word("yes")) => "compression".into(),
+        (Key::Compression, State::Word("yes")) => "the controller compresses data".into(),
         (Key::Compression, _) => "no compression".into(),
         (Key::Trim, _) => format!("TRIM {value}"),
         (Key::IdleCollectionNs, State::Absent) => "no idle GC".into(),
@@ -889,7 +897,7 @@ fn summary_words(property: &Property) -> Option<String> {
         (Key::OldDataReadRatio, _) => format!("old data takes {value} as long to read"),
         (Key::TokenBucketIos, State::Absent) => "no burst credits".into(),
         (Key::TokenBucketIos, _) => format!("burst credits for {value}"),
-        (Key::MapCacheBytes, State::Absent) => "all of its mapping at hand".into(),
+        (Key::MapCacheBytes, State::Absent) => "mapping table fully cached".into(),
         (Key::MapCacheBytes, _) => format!("mapping cache for {value}"),
     })
 }
@@ -952,17 +960,22 @@ pub(super) fn overview(properties: &[Property], remarks: Vec<String>) -> Overvie
         };
         let interval = if interval == shown { String::new() } else { interval };
         let confidence = if property.is_known() { Share(*confidence).to_string() } else { String::new() };
-        table.push([label(*key), shown, interval, confidence, reason.how.clone()]);
+        table.push([label(property), shown, interval, confidence, reason.how.clone()]);
     }
     Overview { lead: Lead::Summary, answers: remarks, table: Some(table), series: None }
 }
 
 /// The property as a row heading.
-fn label(key: Key) -> String {
+fn label(property: &Property) -> String {
+    let key = property.key;
     match key {
-        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question(key).into(),
+        // The column has no verb.
+        Key::Trim if matches!(property.state, State::Word("immediate" | "idle")) => {
+            "TRIM takes effect".into()
+        }
+        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question_of(property).into(),
         _ => {
-            let mut letters = question(key).chars();
+            let mut letters = question_of(property).chars();
             letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
         }
     }

@@ -10,11 +10,12 @@ use likenew_core::target::Clock;
 use likenew_core::units::{exact_duration, exact_size};
 use likenew_stats::interval::Interval;
 
-use super::AgeOptions;
 use super::comparison::{Better, Comparison, Fall};
 use super::phase::Phase;
 use super::recipe::AGING;
 use super::wording::{self, Drop, Transition};
+use super::{Age, AgeOptions};
+use likenew_procedure_support::rerun::Rerun;
 
 /// Drop in percent below which a user notices nothing (our choice).
 const NOTICED_PERCENT: f64 = 10.0;
@@ -22,6 +23,8 @@ const NOTICED_PERCENT: f64 = 10.0;
 const UNSTEADY_RATIO: f64 = 1.25;
 /// Number of passes to advise after one; Student's factor falls from 12.7 to 4.3 by the third.
 const PASSES_AFTER_ONE: u32 = 3;
+/// More passes than this are never advised: Student's factor hardly falls any more.
+const PASSES_MAX: u32 = 100;
 
 /// All answers, most important first, and the summary.
 pub(super) struct AgeAnswers {
@@ -183,8 +186,13 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
     let is_simulated = evidence.identity.kind == Kind::Simulated;
     match answer.standing {
         Standing::Unknown => {
-            let text = options_text(options);
-            answer.action(wording::more_passes(&evidence.plan, &text, is_simulated))
+            let passes = match options.passes {
+                1 => PASSES_AFTER_ONE,
+                several => several.saturating_mul(2).min(PASSES_MAX),
+            };
+            let again = AgeOptions { passes, ..options.clone() };
+            let again = Rerun::new(evidence, &options_text(&again), Age::new(again.clone()));
+            answer.action(wording::more_passes(&again, is_simulated))
         }
         Standing::Problem if !is_simulated && answer.id == "random_write" => {
             wording::recondition(&evidence.plan).into_iter().fold(answer, Answer::action)
@@ -193,11 +201,9 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
     }
 }
 
-/// The options of the same run with more passes.
+/// The options of the command line that differ from its defaults, and the passes.
 fn options_text(options: &AgeOptions) -> String {
     let usual = AgeOptions::default();
-    let passes =
-        if options.passes == 1 { PASSES_AFTER_ONE } else { options.passes.saturating_mul(2).min(100) };
     let size = |bytes: Option<u64>| bytes.map(exact_size);
     let when = |differs: bool, text: String| differs.then_some(text);
     wording::options_text(&[
@@ -210,6 +216,6 @@ fn options_text(options: &AgeOptions) -> String {
         ("rest", when(options.rest != usual.rest, exact_duration(options.rest))),
         ("trim", when(options.trim, "on".into())),
         ("data", when(options.data != usual.data, options.data.to_string())),
-        ("passes", Some(passes.to_string())),
+        ("passes", Some(options.passes.to_string())),
     ])
 }

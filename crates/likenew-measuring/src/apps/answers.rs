@@ -3,19 +3,21 @@
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Rate, Share};
+use likenew_core::units::exact_duration;
 use likenew_stats::interval::{Interval, mean_interval};
 use likenew_stats::steady_state::Window;
 use likenew_stats::summary::{maximum, mean};
 
-use super::AppsOptions;
 use super::application::Application;
 use super::consistency::Kind;
 use super::results::{AppResults, OverallScore};
 use super::score::{PassTotals, geometric_mean};
 use super::wording::{self, ApplicationRow, Overall, ShareRange, StageRow};
+use super::{Apps, AppsOptions};
 use likenew_procedure_support::CONFIDENCE;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
 
 /// Width of an interval, as a share, up to which a score is known, and loss up to which speed is kept; our
@@ -28,7 +30,7 @@ const PASSES_MANY: u32 = 10;
 /// The run, with what its actions need.
 pub(super) struct Run<'a> {
     pub(super) options: &'a AppsOptions,
-    pub(super) plan: &'a Plan,
+    pub(super) evidence: &'a Evidence,
     pub(super) applications: &'a [Application],
 }
 
@@ -67,11 +69,11 @@ impl Run<'_> {
             Some(true) => wording::score(overall),
             Some(false) => {
                 let answer = wording::score_is_imprecise(overall, Share(NOTICED));
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_MANY).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_MANY).as_ref())
             }
             None => {
                 let answer = wording::score_of_one_pass(overall);
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_FEW).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
         let answer = match interval {
@@ -87,8 +89,7 @@ impl Run<'_> {
         let last = passes.checked_sub(1)?;
         if last == 0 {
             let answer = wording::speed_over_one_pass();
-            let options = self.rerun_options(PASSES_FEW);
-            return Some((wording::with_rerun(answer, self.plan, options.as_deref()), 1.0));
+            return Some((wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref()), 1.0));
         }
         let ratio = |application: usize| {
             let [first, then] = [0, last].map(|test| measured.pass_totals(test, application));
@@ -105,27 +106,36 @@ impl Run<'_> {
         } else if left.high <= 1.0 - NOTICED {
             wording::passes_lose_speed(rest_of(left))
         } else {
-            let options = self.rerun_options(PASSES_MANY);
-            wording::with_rerun(wording::speed_over_passes_unclear(left), self.plan, options.as_deref())
+            wording::with_rerun(wording::speed_over_passes_unclear(left), self.rerun(PASSES_MANY).as_ref())
         };
         Some((answer.estimate(100.0 * left.value, 100.0 * left.low, 100.0 * left.high, "%"), value))
+    }
+
+    /// The same run with so many passes; none with applications of one's own, whose file is not known.
+    fn rerun(&self, passes: u32) -> Option<Rerun> {
+        let again = AppsOptions { passes, ..self.options.clone() };
+        Some(Rerun::new(self.evidence, &self.rerun_options(passes)?, Apps::new(again)))
     }
 
     /// The options of the same run with this many passes; `None` with custom applications, whose file is
     /// unknown.
     fn rerun_options(&self, passes: u32) -> Option<String> {
-        let AppsOptions { applications, custom, consistency, minutes, .. } = self.options;
+        let AppsOptions { applications, custom, consistency, minutes, time, think, data, .. } = self.options;
+        let usual = AppsOptions::default();
         if !custom.is_empty() {
             return None;
         }
         let mut options: Vec<String> = Vec::new();
-        if *applications != AppsOptions::default().applications {
+        if *applications != usual.applications {
             options.extend(applications.iter().map(|name| format!("--app {name}")));
         }
         if *consistency {
             options.push("--consistency".into());
             options.extend((*minutes != 1.0).then(|| format!("--minutes {minutes}")));
         }
+        options.extend((*time != usual.time).then(|| format!("--time {}", exact_duration(*time))));
+        options.extend(think.then(|| "--think".to_owned()));
+        options.extend((*data != usual.data).then(|| format!("--data {data}")));
         options.push(format!("--passes {passes}"));
         Some(options.join(" "))
     }
@@ -182,7 +192,7 @@ impl Run<'_> {
             (Some(false), Some(lost)) => wording::writing_costs_no_score(lost, best),
             (_, range) => {
                 let answer = wording::score_under_writes_unclear(Share(fall.share), range, best);
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_FEW).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
         match fall.range {
@@ -210,7 +220,7 @@ impl Run<'_> {
             Some(range) if range.high <= limit => wording::does_not_recover(range),
             _ => {
                 let answer = wording::recovery_unclear(Share(left), range);
-                wording::with_rerun(answer, self.plan, self.rerun_options(PASSES_FEW).as_deref())
+                wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref())
             }
         };
         let shares: Vec<Share> = recovered.iter().map(|score| Share(score / best)).collect();
@@ -229,7 +239,8 @@ pub(super) fn finish(findings: &mut Findings) {
     if findings.summary.is_empty() {
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
     }
-    let rest = findings.answers.iter().skip(1);
+    // That one pass was played is in the summary.
+    let rest = findings.answers.iter().skip(1).filter(|answer| !wording::is_about_one_pass(answer));
     findings.overview.answers = rest.map(|answer| answer.id.clone()).collect();
 }
 

@@ -3,12 +3,12 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Rate, Share, with_range};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::wording::{capitalize, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::capitalize;
 
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
@@ -165,9 +165,17 @@ pub(super) fn tool_is_the_limit(rate: Rate) -> String {
 }
 
 /// Adds the command that decides what is open.
-pub(super) fn with_more_passes(answer: Answer, plan: &Plan, passes: u32) -> Answer {
-    let options = format!("--passes {passes}");
-    answer.action(rerun("more_passes", "Measure how much results vary", plan, &options))
+pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_passes", "Measure how much results vary"))
+}
+
+/// Speeds of direct reads and writes, and of repeated reads and buffered writes.
+pub(super) fn summary(pattern: Pattern, drive: [Rate; 2], ram: [Rate; 2]) -> String {
+    let ([read, write], [repeated, buffered]) = (drive, ram);
+    format!(
+        "The drive itself: {read} {pattern} read, {write} write. Repeated reads ({repeated}) and unflushed writes \
+         ({buffered}) come from RAM."
+    )
 }
 
 /// A row of the first screen.
@@ -190,7 +198,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
         };
         let ram = row.ram.map_or_else(|| MISSING.to_owned(), |share| Share(share).to_string());
         let test = capitalize(&line_name(row.pattern, row.op));
-        table.push_with_share([test, row.level.to_owned(), rate, ram], row.ram);
+        table.push([test, row.level.to_owned(), rate, ram]);
     }
     table
 }
@@ -210,6 +218,11 @@ mod tests {
     #[test]
     fn answers_say_what_came_from_ram_and_how_fast() {
         let text = |answer: Answer| answer_as_summary(&answer);
+        assert_eq!(
+            summary(Pattern::Sequential, [Rate(271e6), Rate(67.5e6)], [Rate(8e9), Rate(7e9)]),
+            "The drive itself: 271 MB/s sequential read, 67.5 MB/s write. Repeated reads (8,000 MB/s) and unflushed writes \
+             (7,000 MB/s) come from RAM."
+        );
         assert_eq!(
             text(repeated_read(Pattern::Sequential, clear(1.0, 1.0, 1.0), SPEEDS)),
             "Repeated sequential read: 100% from RAM, at 8,000 MB/s, 40.0× direct reads (200 MB/s)."

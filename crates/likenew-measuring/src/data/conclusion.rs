@@ -3,11 +3,13 @@
 use likenew_core::answer::Answer;
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::io::Op;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Share};
+use likenew_core::units::Nanos;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_stats::interval::{Interval, ratio_interval};
 use likenew_stats::summary::mean;
 
+use super::DataOptions;
 use super::curve::Curve;
 use super::wording::{self, Compressor};
 use likenew_procedure_support::CONFIDENCE;
@@ -57,6 +59,9 @@ impl Ratio {
         (self.interval.high - 1.0).max(1.0 / self.interval.low - 1.0)
     }
 }
+
+/// The same run with changed options.
+pub(super) type RerunWith<'a> = dyn Fn(&dyn Fn(&mut DataOptions)) -> Rerun + 'a;
 
 /// What a curve shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +120,8 @@ impl Conclusion {
     }
 
     /// The answer for one operation of one test.
-    pub(super) fn answer(&self, curve: &Curve, compressor: Compressor<'_>, plan: &Plan) -> Answer {
+    pub(super) fn answer(&self, curve: &Curve, compressor: Compressor<'_>, rerun: &RerunWith<'_>) -> Answer {
+        let more_passes = |passes| rerun(&move |options| options.passes = passes);
         let subject = curve.subject();
         let factor = |ratio: &Ratio| Factor(ratio.value);
         let ends = wording::ends(subject, curve.ends());
@@ -144,7 +150,9 @@ impl Conclusion {
                     .with_evidence(wording::slightly_compressible_gains_nothing(step))
             }
             Self::Zeros(ratio) => {
-                wording::with_more_steps(differs(wording::zeros_faster(subject, factor(ratio)), ratio), plan)
+                let answer = differs(wording::zeros_faster(subject, factor(ratio)), ratio);
+                let again = rerun(&|options| (options.steps, options.passes) = (STEPS_MANY, PASSES_MANY));
+                wording::with_more_steps(answer, &again)
             }
             Self::Slower(ratio) => differs(wording::zeros_slower(subject, factor(ratio)), ratio),
             Self::Indifferent(ratio) => {
@@ -152,15 +160,21 @@ impl Conclusion {
                 known(wording::indifferent(subject, within), ratio)
             }
             Self::Open(Some(Ratio { interval: Interval { low, high }, .. })) => {
-                let answer = wording::ratio_unclear(subject, Factor(*low), Factor(*high)).with_evidence(ends);
-                wording::with_more_passes(answer, plan, PASSES_MANY)
+                let answer = wording::ratio_unclear(subject, curve.ends())
+                    .with_evidence(wording::ratio_range(Factor(*low), Factor(*high)))
+                    .with_evidence(ends);
+                wording::with_more_passes(answer, &more_passes(PASSES_MANY))
             }
             Self::Open(None) if curve.steps[0].values().len() > 1 => {
-                wording::with_longer_passes(wording::passes_scatter(subject).with_evidence(ends), plan)
+                let answer = wording::passes_scatter(subject).with_evidence(ends);
+                let again = rerun(&|options| {
+                    (options.passes, options.time) = (PASSES_MANY, options.time.max(TIME_LONG));
+                });
+                wording::with_longer_passes(answer, &again)
             }
             Self::Open(None) => {
                 let answer = wording::one_pass(subject, curve.ends()).caveat(wording::measured_once());
-                wording::with_more_passes(answer, plan, PASSES_FEW)
+                wording::with_more_passes(answer, &more_passes(PASSES_FEW))
             }
         }
     }
@@ -169,6 +183,10 @@ impl Conclusion {
 /// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
+/// Steps between zeros and random data that tell compression from zeros alone: those of AS SSD's graph.
+const STEPS_MANY: u32 = 11;
+/// A pass this long evens out what shorter ones show; our choice.
+const TIME_LONG: Nanos = Nanos::from_secs(5);
 
 /// A folder has a file system between it and the drive, and some of those compress.
 pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {

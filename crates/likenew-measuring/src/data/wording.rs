@@ -3,12 +3,12 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::wording::{capitalize, count, list, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, count, list};
 
 use super::Test;
 
@@ -146,9 +146,16 @@ pub(super) fn indifferent(subject: Subject, within: Share) -> Answer {
     Answer::info(subject.id(), subject.question(), answer)
 }
 
-pub(super) fn ratio_unclear(subject: Subject, low: Factor, high: Factor) -> Answer {
-    let answer = format!("zeros are {} as fast as random data, too uncertain to call", range(low, high));
+pub(super) fn ratio_unclear(subject: Subject, ends: Ends) -> Answer {
+    let speed = |speed: Option<Speed>| speed.map_or(0.0, |speed| speed.bytes_per_s);
+    let (zeros, random) = (Rate(speed(ends.zeros)), Rate(speed(ends.random)));
+    let answer = format!("zeros {zeros}, random data {random}; passes vary too much to compare them");
     Answer::unknown(subject.id(), subject.question(), answer)
+}
+
+/// Of a ratio that decides nothing.
+pub(super) fn ratio_range(low: Factor, high: Factor) -> String {
+    format!("Zeros are {} as fast as random data.", range(low, high))
 }
 
 pub(super) fn passes_scatter(subject: Subject) -> Answer {
@@ -176,29 +183,18 @@ pub(super) fn random_data_costs_time() -> &'static str {
 }
 
 /// Adds the command that narrows an interval.
-pub(super) fn with_more_passes(answer: Answer, plan: &Plan, passes: u32) -> Answer {
-    let options = format!("--passes {passes}");
-    answer.action(rerun("more_passes", "Measure how much results vary", plan, &options))
+pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_passes", "Measure how much results vary"))
 }
 
 /// Adds the command that gives each test more time, too.
-pub(super) fn with_longer_passes(answer: Answer, plan: &Plan) -> Answer {
-    answer.action(rerun(
-        "longer_passes",
-        "Measure longer to even out the passes",
-        plan,
-        "--passes 10 --time 5s",
-    ))
+pub(super) fn with_longer_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("longer_passes", "Measure longer to even out the passes"))
 }
 
 /// Adds the command that tells compression from zeros alone.
-pub(super) fn with_more_steps(answer: Answer, plan: &Plan) -> Answer {
-    answer.action(rerun(
-        "more_steps",
-        "Measure data between zeros and random data",
-        plan,
-        "--steps 11 --passes 10",
-    ))
+pub(super) fn with_more_steps(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_steps", "Measure data between zeros and random data"))
 }
 
 /// What all files together compress to.
@@ -289,6 +285,18 @@ pub(super) fn summary_of_indifference(within: Share) -> String {
     format!("Compressibility does not change the speed: any data is equally fast, within {within}.")
 }
 
+/// The summary where some tests are decided and others are open, of which `open` is the first.
+pub(super) fn summary_of_part(decided: &[Subject], open: &Answer) -> String {
+    let ops: Vec<Op> = decided.iter().map(|subject| subject.op).collect();
+    let has_both_patterns = decided.len() > 1 && ops.iter().all(|op| *op == ops[0]);
+    let names = if has_both_patterns {
+        format!("{}s", ops[0])
+    } else {
+        list(&decided.iter().map(|subject| format!("{}s", subject.name())).collect::<Vec<_>>())
+    };
+    format!("{} do not depend on compressibility. {}: {}.", capitalize(&names), open.question, open.answer)
+}
+
 /// The summary about files, if their content matters.
 pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) -> String {
     let name = subject.name();
@@ -325,7 +333,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> Ov
             _ => None,
         };
         cells.push(ratio.map_or_else(|| MISSING.to_owned(), |ratio| Share(ratio).to_string()));
-        table.push_with_share(cells, ratio.map(|ratio| ratio.min(1.0)));
+        table.push(cells);
     }
     table
 }
@@ -370,6 +378,14 @@ mod tests {
             summary_of_files(Share(0.8), WRITE, Rate(119e6)),
             "Your files compress to 80% of their size: their sequential writes run at about 119 MB/s."
         );
+        let reads = [Pattern::Sequential, Pattern::Random]
+            .map(|pattern| Subject { test: Test { pattern, ..WRITE.test }, op: Op::Read });
+        let open = ratio_unclear(WRITE, ends_of(55.8, 56.4));
+        assert_eq!(
+            summary_of_part(&reads, &open),
+            "Reads do not depend on compressibility. Sequential write: zeros 55.8 MB/s, random data 56.4 MB/s; passes \
+             vary too much to compare them."
+        );
         assert_eq!(
             summary_of_indifference(Share(0.012)),
             "Compressibility does not change the speed: any data is equally fast, within 1.2%."
@@ -380,8 +396,8 @@ mod tests {
     fn answers_can_be_read_with_their_questions() {
         let text = |answer: Answer| answer_as_summary(&answer);
         assert_eq!(
-            text(ratio_unclear(WRITE, Factor(0.8), Factor(1.2))),
-            "Sequential write: zeros are 0.800–1.20× as fast as random data, too uncertain to call."
+            text(ratio_unclear(WRITE, ends_of(102.0, 100.0))),
+            "Sequential write: zeros 102 MB/s, random data 100 MB/s; passes vary too much to compare them."
         );
         assert_eq!(
             text(one_pass(WRITE, ends_of(500.0, 100.0))),
@@ -415,6 +431,5 @@ mod tests {
         let table = table([row].into_iter(), true);
         let cells = ["Sequential write", "500 MB/s (490–510)", "100 MB/s (90.0–110)", "119 MB/s", "20%"];
         assert_eq!(table.rows[0].cells, cells);
-        assert_eq!(table.rows[0].share, Some(0.2));
     }
 }

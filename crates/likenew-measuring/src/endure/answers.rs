@@ -32,12 +32,15 @@ pub(super) fn loop_answers(
     loops: &Loops<'_>,
 ) -> Vec<Answer> {
     let more = |answer: Answer| match answer.standing {
-        Standing::Unknown => answer.action(wording::write_more(&evidence.plan, &of.options_to_decide())),
+        Standing::Unknown => answer.action(wording::write_more(&of.rerun_to_decide(evidence))),
         _ => answer,
     };
     let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
-    answers.push(more(knees(op, levels, loops.area)));
-    answers.push(more(loop_steadiness(op, levels, loops)));
+    let steadiness = loop_steadiness(op, levels, loops);
+    // What still has to be seen to settle is not as it should be yet.
+    let is_settled = steadiness.standing == Standing::Good;
+    answers.push(more(knees(op, levels, loops.area, is_settled)));
+    answers.push(more(steadiness));
     answers
 }
 
@@ -80,12 +83,10 @@ fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     Some(tests.map(|level| level.sentence()).fold(answer, Answer::with_evidence))
 }
 
-/// Where the levels change. `area` is the bytes of a fill.
-fn knees(op: Mix, levels: &[&Level<'_>], area: u64) -> Answer {
+/// Where the levels change. `area` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
+fn knees(op: Mix, levels: &[&Level<'_>], area: u64, is_settled: bool) -> Answer {
     let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
-    if let Some(first) = knees.iter().map(|knee| knee.at_bytes).min() {
-        let tests = levels.iter().filter(|level| !level.knees.is_empty()).count();
-        let answer = wording::knees(op, knees.len(), tests, levels.len(), Size(first));
+    if let Some(answer) = first_knee(op, levels, &knees) {
         return knees.iter().map(|knee| wording::knee(knee, area)).fold(answer, Answer::with_evidence);
     }
     let passes = levels.iter().map(|level| level.test_series.passes.len()).min().unwrap_or(0);
@@ -93,14 +94,36 @@ fn knees(op: Mix, levels: &[&Level<'_>], area: u64) -> Answer {
         return wording::too_few_for_knees(op, passes, TestSeries::PASSES_MIN);
     }
     let last = levels.iter().filter_map(|level| level.test_series.passes.last());
-    wording::no_knee(op, passes, Size(last.map(|pass| pass.written_after).max().unwrap_or(0)))
+    let written = Size(last.map(|pass| pass.written_after).max().unwrap_or(0));
+    let ends = || levels.iter().map(|level| level.steady.map_or(level.last, |(mean, _)| mean));
+    let shares = || ends().zip(levels).map(|(end, level)| (end / level.peak).min(1.0));
+    let rates = (Rate(least(ends())), Rate(most(ends())));
+    wording::no_knee(op, passes, written, rates, (Share(least(shares())), Share(most(shares()))), is_settled)
+}
+
+fn least(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::INFINITY, f64::min)
+}
+
+fn most(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// The first fall, or the first change where none falls; nothing without a change.
+fn first_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answer> {
+    let cliffs = knees.iter().filter(|knee| knee.is_fall());
+    let cliff = cliffs.min_by_key(|knee| knee.at_bytes);
+    let knee = cliff.or_else(|| knees.iter().min_by_key(|knee| knee.at_bytes))?;
+    let peak = levels.iter().find(|level| level.test_series.test == knee.test).map(|level| level.peak);
+    Some(wording::first_knee(op, knee, peak.unwrap_or(knee.before_bytes_per_s), knees.len()))
 }
 
 /// Whether the speeds are steady at the end.
 fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer {
     if levels.iter().any(|level| level.steadiness.window.is_none()) {
         let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
-        let answer = wording::too_few_fills(op, fills);
+        let written = loops.written_until as f64 / loops.area as f64;
+        let answer = wording::too_few_fills(op, fills, written);
         let uncovered = loops.count < loops.places;
         let sentence = uncovered.then(|| wording::area_not_covered(loops.count, loops.places));
         return sentence.into_iter().fold(answer, Answer::with_evidence);
@@ -128,12 +151,15 @@ pub(super) fn snia_answers(
     results: &[Results<'_>],
     level: Option<(&Level<'_>, u64)>,
 ) -> Vec<Answer> {
-    let mut answers: Vec<Answer> = result(of.test, results).into_iter().collect();
+    let written =
+        level.and_then(|(level, _)| level.test_series.passes.last()).map(|pass| Size(pass.written_after));
+    let mut answers: Vec<Answer> = result(of.test, results, written).into_iter().collect();
     if let Some((level, area)) = level {
         let op = level.test_series.op;
         answers.extend(remainder(op, &[level]));
-        answers.push(knees(op, &[level], area));
-        answers.push(saturation(level, phases));
+        let saturation = saturation(level, phases);
+        answers.push(knees(op, &[level], area, saturation.standing == Standing::Good));
+        answers.push(saturation);
     } else {
         answers.extend(phases.iter().map(rounds_steadiness));
     }
@@ -155,8 +181,8 @@ fn coverage(of: &Snia, evidence: &Evidence) -> Option<String> {
     (share < 0.995).then(|| wording::active_range(Share(share), Size(area)))
 }
 
-/// The metrics that the test measures.
-fn result(test: SniaTest, results: &[Results<'_>]) -> Option<Answer> {
+/// The metrics that the test is made for; `written`: in all, of a test that is about what was written.
+fn result(test: SniaTest, results: &[Results<'_>], written: Option<Size>) -> Option<Answer> {
     let find = |block: u32, op: Op| {
         results.iter().find(|result| result.point.test.block == block && result.point.op == Mix::Only(op))
     };
@@ -195,7 +221,7 @@ fn result(test: SniaTest, results: &[Results<'_>]) -> Option<Answer> {
         SniaTest::Latency => (TrackedMetric::LatencyNs, "ns"),
     };
     let all_steady = results.iter().all(|result| result.is_steady);
-    let answer = wording::result(&outcomes, all_steady, main.rounds());
+    let answer = wording::result(&outcomes, all_steady, written, main.rounds());
     Some(match main.metric(metric) {
         (mean, Some(interval)) => answer.estimate(mean, interval.low.max(0.0), interval.high, unit),
         _ => answer,

@@ -112,8 +112,9 @@ impl<'a> Level<'a> {
             op: self.test_series.op,
             peak: self.peak,
             steady: self.steady.map(|(mean, _)| mean),
+            is_open: self.steadiness.window.is_none(),
             last: self.last,
-            knees: self.knees.len(),
+            cliffs: self.knees.iter().filter(|knee| knee.is_fall()).count(),
         }
     }
 }

@@ -18,9 +18,10 @@ use likenew_stats::steady_state::ROUNDS;
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::profile::{Profile, Test};
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{no_operation, not_a_multiple, out_of_range};
 
-use super::wording;
+use super::{Endure, EndureOptions, wording};
 
 /// The settings of a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +71,18 @@ impl Default for LoopOptions {
     }
 }
 
+/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the area, so that there are
+/// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
+const SPAN_USUAL: u64 = 1000 << 20;
+const SPANS_MIN: u64 = 100;
+const SPANS_MAX: u64 = 256;
+
+/// The file of a loop for an area of so many bytes.
+pub fn default_span(area: u64) -> u64 {
+    let span = (area / SPANS_MIN).min(SPAN_USUAL).max(area / SPANS_MAX);
+    (span - span % SPAN_MIN).max(SPAN_MIN)
+}
+
 /// A file is a multiple of this: the largest block times the deepest queue of any profile.
 pub const SPAN_MIN: u64 = 8 << 20;
 /// An I/O, and so a piece of a deletion, is at most this long.
@@ -82,6 +95,30 @@ const LARGE: u32 = 64 << 10;
 const FILLS_MAX: f64 = 10_000.0;
 
 impl LoopOptions {
+    /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
+    fn arguments(&self, capacity: u64) -> String {
+        let usual = Self::default();
+        let mut arguments = Vec::new();
+        let mut add = |differs: bool, name: &str, value: String| {
+            if differs {
+                arguments.push(format!("--{name} {value}"));
+            }
+        };
+        let ops: Vec<String> = self.ops.iter().map(Mix::to_string).collect();
+        let name = Profile::ALL.iter().find(|(_, one)| *one == self.profile).map_or("", |(name, _)| name);
+        let area = self.area.unwrap_or(capacity);
+        add(self.profile != usual.profile, "profile", name.into());
+        add(self.ops != usual.ops, "op", ops.join(","));
+        add(self.span != default_span(area), "span", exact_size(self.span));
+        // The last of the space does not fill a file.
+        add(area + self.span <= capacity, "area", exact_size(area));
+        add(self.data != usual.data, "data", self.data.to_string());
+        add(self.trim, "trim", "on".into());
+        add(self.time != usual.time, "time", exact_duration(self.time));
+        add(self.fills.is_some(), "fills", self.fills.unwrap_or_default().to_string());
+        arguments.join(" ")
+    }
+
     /// Default number of fills: until the files have been through the area once, so that every address was
     /// written, and then as long as a steady state takes to show. 15 with profile 2009.
     pub fn default_fills(&self) -> f64 {
@@ -165,22 +202,16 @@ impl LoopTest {
         self.options.bytes.unwrap_or((fills * self.area(geometry) as f64) as u64)
     }
 
-    /// The options of the same run with enough writes to decide what this one left open.
-    pub(super) fn options_to_decide(&self) -> String {
-        let LoopOptions { profile, ops, span, area, bytes, fills, data, trim, time } = &self.options;
+    /// The same run, with as much written as decides what this one left open.
+    pub(super) fn rerun_to_decide(&self, evidence: &Evidence) -> Rerun {
+        let LoopOptions { bytes, fills, .. } = self.options;
         let usual = self.options.default_fills();
         // A run of the default length that decided nothing is advised at twice the length.
         let was_short = bytes.is_some() || fills.is_some_and(|fills| fills < usual);
         let fills = if was_short { usual } else { 2.0 * fills.unwrap_or(usual) };
-        let ops: Vec<String> = ops.iter().map(Mix::to_string).collect();
-        let named = Profile::ALL.iter().find(|(_, one)| one == profile).expect("all profiles have a name");
-        let mut text = format!("--profile {} --op {} --span {}", named.0, ops.join(","), exact_size(*span));
-        if let Some(area) = area {
-            text += &format!(" --area {}", exact_size(*area));
-        }
-        let trim = if *trim { "on" } else { "off" };
-        text += &format!(" --data {data} --trim {trim} --time {} --fills {fills}", exact_duration(*time));
-        text
+        let again = LoopOptions { fills: Some(fills), bytes: None, ..self.options.clone() };
+        let text = again.arguments(evidence.geometry.capacity);
+        Rerun::new(evidence, &text, Endure::new(EndureOptions::Loop(again)))
     }
 
     /// The parts of a loop, in the order they run.

@@ -100,6 +100,11 @@ impl TestSeries<'_> {
 }
 
 impl KneeRow {
+    /// Whether it is slower from there on.
+    pub(super) fn is_fall(&self) -> bool {
+        self.after_bytes_per_s < self.before_bytes_per_s
+    }
+
     /// Its mark in a chart.
     pub(super) fn mark(&self) -> Mark {
         Mark { x: self.at_bytes as f64, label: wording::knee_mark(self) }

@@ -1,14 +1,16 @@
 //! The space written, or read back, once.
 
 use likenew_core::answer::Answer;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_stats::interval::{Interval, window_interval};
+use likenew_stats::interval::Interval;
 use likenew_stats::stalls::{Rule, Stall, Total};
 use serde::Serialize;
 
+use super::Fill;
+use super::evenness::level_interval;
 use super::part::{Part, Unit};
 use super::repeat::{Repeat, change, is_steady};
 use super::wording::{self, Settled, Stalled, TableRow};
@@ -93,7 +95,7 @@ impl<'a> Pass<'a> {
 
     pub(super) fn row(&self, each: u64) -> PassRow {
         let speeds = self.speeds(each);
-        let interval = window_interval(&speeds, CONFIDENCE);
+        let interval = level_interval(&speeds);
         PassRow {
             pass: self.number,
             bytes_per_s: self.bytes_per_s(),
@@ -108,7 +110,7 @@ impl<'a> Pass<'a> {
 }
 
 /// Whether another pass still changes anything.
-pub(super) fn convergence(speeds: &[f64], plan: &Plan) -> Answer {
+pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> Answer {
     /// Difference of two passes, as a share, up to which they are equally fast (our choice).
     const NEAR_SHARE: f64 = 0.01;
     let ([first, .., last], [.., before, _]) = (speeds, speeds) else { return wording::too_few_passes() };
@@ -117,9 +119,11 @@ pub(super) fn convergence(speeds: &[f64], plan: &Plan) -> Answer {
         let is_near = |speed: &f64| change(*last, *speed) <= NEAR_SHARE;
         let near_pass = 1 + speeds.iter().position(is_near).expect("the last one is");
         wording::settled(&Settled { last: Rate(*last), first: Rate(*first), changed, near_pass, passes })
+    } else if passes >= Repeat::TIMES_MAX as usize {
+        wording::never_settled(Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
     } else {
-        wording::not_settled(Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
-            .action(wording::until_steady(plan))
+        wording::not_settled(Rate(*first), Rate(*last), changed, Share(Repeat::SETTLED_SHARE), passes)
+            .action(wording::until_steady(&fill.with_passes(evidence, Repeat::UntilSteady)))
     };
     answer.with_evidence(wording::pass_speeds(speeds))
 }

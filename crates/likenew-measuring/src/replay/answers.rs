@@ -2,7 +2,7 @@
 
 use likenew_core::answer::{Answer, Standing};
 use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Share};
 use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::target::{Clock, Geometry};
@@ -11,10 +11,12 @@ use likenew_stats::interval::{Interval, mean_interval};
 use likenew_stats::summary::mean;
 
 use super::pass::Pass;
+use super::pictures;
 use super::tables::{Application, of_applications};
 use super::wording::{self, Measure, Times, WaitRow};
-use super::{ReplayMode, ReplayOptions};
+use super::{Replay, ReplayMode, ReplayOptions};
 use likenew_procedure_support::CONFIDENCE;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
 
 /// Difference, as a share, below which a single pass, which has no interval, shows none; our choice.
@@ -32,7 +34,7 @@ pub(super) struct ReplayInput<'a> {
     pub(super) options: &'a ReplayOptions,
     pub(super) passes: &'a [Pass<'a>],
     pub(super) geometry: &'a Geometry,
-    pub(super) plan: &'a Plan,
+    pub(super) evidence: &'a Evidence,
 }
 
 impl ReplayInput<'_> {
@@ -50,7 +52,10 @@ impl ReplayInput<'_> {
         }
         if !self.passes.is_empty() {
             findings.overview.table = Some(wording::table(self.waits().into_iter(), self.measure()));
-            findings.overview.series = Some("summary".into());
+            // A trace within one window has one point, which shows nothing along the time.
+            let latency = pictures::latency(self.passes);
+            let has_course = latency.lines.iter().any(|line| line.points.len() > 1);
+            findings.overview.series = has_course.then(|| "summary".into());
         }
     }
 
@@ -112,10 +117,10 @@ impl ReplayInput<'_> {
             wording::replay_was_late(measure, times)
         } else if times.interval.is_none() {
             let answer = wording::within_margin(measure, times, Share(MARGIN));
-            wording::with_more_passes(answer, self.plan, &self.rerun_options(PASSES_FEW))
+            wording::with_more_passes(answer, &self.rerun(PASSES_FEW))
         } else {
             let answer = wording::within_noise(measure, times);
-            wording::with_more_passes(answer, self.plan, &self.rerun_options(PASSES_MANY))
+            wording::with_more_passes(answer, &self.rerun(PASSES_MANY))
         }
     }
 
@@ -131,6 +136,12 @@ impl ReplayInput<'_> {
         };
         let saved: Vec<f64> = self.passes.iter().filter_map(saved_on_time).collect();
         mean(&saved).is_some_and(|saved| saved > -100.0 * MARGIN)
+    }
+
+    /// The same replay with so many passes.
+    fn rerun(&self, passes: u32) -> Rerun {
+        let again = ReplayOptions { passes, ..self.options.clone() };
+        Rerun::new(self.evidence, &self.rerun_options(passes), Replay::new(again))
     }
 
     /// The options of the same replay with this many passes.

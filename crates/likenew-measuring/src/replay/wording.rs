@@ -3,12 +3,11 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::DataClass;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
 use likenew_core::quantity::{Factor, Latency, Number, Share, with_range};
 use likenew_core::units::Nanos;
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::wording::rerun;
+use likenew_procedure_support::rerun::Rerun;
 
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
@@ -176,8 +175,8 @@ pub(super) fn measured_once() -> &'static str {
 }
 
 /// Adds the command that measures how much passes vary.
-pub(super) fn with_more_passes(answer: Answer, plan: &Plan, options: &str) -> Answer {
-    answer.action(rerun("more_passes", "Measure how much results vary", plan, options))
+pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
+    answer.action(again.action("more_passes", "Measure how much results vary"))
 }
 
 /// `saved`: a share of 1.

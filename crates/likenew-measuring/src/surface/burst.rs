@@ -17,8 +17,12 @@ pub(super) fn answer(burst: &Segment, curve: &Curve<'_>, options: &SurfaceOption
     let sustained = curve.summary()?.fastest;
     let speed = burst.bytes_per_s()?;
     let times = speed / sustained;
-    let why = if times > CACHE_MIN { wording::BURST_IS_CACHE } else { wording::BURST_IS_MEDIUM };
-    let answer = wording::burst(options.op, Size(options.burst), Rate(speed), times);
+    let (op, bytes, rate) = (options.op, Size(options.burst), Rate(speed));
+    let (answer, why) = if times > CACHE_MIN {
+        (wording::burst(op, bytes, rate, times), wording::BURST_IS_CACHE)
+    } else {
+        (wording::no_burst(op, bytes, rate), wording::BURST_IS_MEDIUM)
+    };
     Some(answer.with_evidence(why).caveat(wording::BURST_ONCE))
 }
 

@@ -4,7 +4,7 @@
 use likenew_core::answer::{Action, Answer};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
-use likenew_core::quantity::Rate;
+use likenew_core::quantity::{Rate, Share};
 use likenew_stats::change_points::{Level, levels, zones};
 use likenew_stats::interval::{Interval, ratio_interval};
 use likenew_stats::summary::mean;
@@ -90,21 +90,51 @@ impl Ends {
         self.plateaus.iter().map(row).collect()
     }
 
-    /// `is_disk`: whether access time grows with distance; `more_points` decides what the points leave open.
-    pub(super) fn answer(&self, op: Mix, is_disk: bool, more_points: Option<&Action>) -> Answer {
+    /// `is_disk` says whether access time grows with distance; `more_points` decides what the points leave open, and
+    /// `check` whether data is old.
+    pub(super) fn answer(
+        &self,
+        op: Mix,
+        is_disk: bool,
+        more_points: Option<&Action>,
+        check: Option<&Action>,
+    ) -> Answer {
         let (first, last) = (Rate(self.first), Rate(self.last));
         let ratio = self.first / self.last;
         let answer = if self.ratio.low > 1.0 - ALIKE && self.ratio.high < 1.0 + ALIKE {
             wording::ends_are_alike(first)
         } else if self.ratio.low > 1.0 {
-            self.with_zone_cause(wording::speed_falls(first, last, ratio), is_disk)
+            let falls = if is_disk {
+                wording::disk_falls(first, last)
+            } else {
+                wording::speed_falls(first, last, ratio)
+            };
+            self.with_zone_cause(falls, is_disk)
         } else if self.ratio.high < 1.0 {
-            with_age_cause(wording::start_is_slower(first, last, ratio), op)
+            self.slow_start(op, check)
         } else {
             let open = wording::ends_are_open(first, last, self.ratio);
             more_points.into_iter().cloned().fold(open, Answer::action)
         };
         answer.estimate(ratio, self.ratio.low, self.ratio.high, "1")
+    }
+
+    /// Reads alone cannot tell old data at the start from no data at the end.
+    fn slow_start(&self, op: Mix, check: Option<&Action>) -> Answer {
+        let (first, last) = (Rate(self.first), Rate(self.last));
+        let slower = wording::start_is_slower(first, last, self.first / self.last);
+        if op == Mix::Only(Op::Write) {
+            return slower;
+        }
+        let answer = match &self.plateaus[..] {
+            [start, rest] if start.mean < rest.mean => {
+                let share = self.starts[rest.range.start] as f64 / self.span as f64;
+                let answer = wording::start_reads_slower(Share(share), Rate(start.mean), Rate(rest.mean));
+                check.into_iter().cloned().fold(answer, Answer::action)
+            }
+            _ => slower,
+        };
+        answer.with_evidence(wording::OLD_DATA_READS_SLOWLY).caveat(wording::EMPTY_END_LOOKS_FAST)
     }
 
     fn with_zone_cause(&self, answer: Answer, is_disk: bool) -> Answer {
@@ -118,17 +148,6 @@ impl Ends {
             _ => wording::falls_smoothly(self.starts.len()),
         })
     }
-}
-
-/// Reads alone cannot tell old data at the start from no data at the end.
-fn with_age_cause(answer: Answer, op: Mix) -> Answer {
-    if op == Mix::Only(Op::Write) {
-        return answer;
-    }
-    answer
-        .with_evidence(wording::OLD_DATA_READS_SLOWLY)
-        .caveat(wording::EMPTY_END_LOOKS_FAST)
-        .action(wording::rewrite_start())
 }
 
 /// Whether a part of the curve is level: pieces of a slope are no plateaus.

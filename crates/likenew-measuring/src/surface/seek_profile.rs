@@ -109,12 +109,13 @@ impl SeekProfile {
         };
         let (speed, around) = (MINUTE_NS / turn, rpm(interval));
         let (average_seek, full_stroke) = (Latency(self.seek(average).0), Latency(self.seek(full).0));
-        let mut answer = wording::rotation(speed, average_seek, full_stroke)
+        let within: Vec<f64> = USUAL.into_iter().filter(|typical| around.contains(*typical)).collect();
+        let usual = if let [typical] = within[..] { Some(typical) } else { None };
+        let mut answer = wording::rotation(speed, usual, average_seek, full_stroke)
             .estimate(speed, around.low, around.high, "rpm")
             .with_evidence(wording::band_of_one_turn(Latency(turn)));
-        let within: Vec<f64> = USUAL.into_iter().filter(|typical| around.contains(*typical)).collect();
-        if let [typical] = within[..] {
-            answer = answer.with_evidence(wording::usual_speed(typical));
+        if let Some(usual) = usual {
+            answer = answer.with_evidence(wording::usual_speed(usual));
         }
         let far = self.probes - band.values_kept;
         if far > 0 {

@@ -152,7 +152,8 @@ impl SlowRegions {
     }
 
     /// The answers, worst first; refused I/Os have their own.
-    pub(super) fn answers(&self, actions: &Actions) -> Vec<Answer> {
+    /// `has_errors`: whether I/Os failed.
+    pub(super) fn answers(&self, actions: &Actions, has_errors: bool) -> Vec<Answer> {
         if self.points == 0 {
             return Vec::new();
         }
@@ -180,7 +181,7 @@ impl SlowRegions {
             answers.push(name(wording::slow_once(once.len(), &first.text()), &once));
         }
         if answers.is_empty() {
-            answers.push(self.no_slow_region(actions));
+            answers.push(self.no_slow_region(actions, has_errors));
         }
         answers
     }
@@ -189,7 +190,7 @@ impl SlowRegions {
         self.places.iter().filter(|region| region.finding == finding).collect()
     }
 
-    fn no_slow_region(&self, actions: &Actions) -> Answer {
+    fn no_slow_region(&self, actions: &Actions, has_errors: bool) -> Answer {
         match self.floor {
             None => {
                 actions.more_points.iter().cloned().fold(wording::too_few_points(self.points), Answer::action)
@@ -197,6 +198,7 @@ impl SlowRegions {
             Some(floor) if floor < FLOOR_LEAST => {
                 actions.larger_points.iter().cloned().fold(wording::too_noisy(), Answer::action)
             }
+            Some(floor) if has_errors => wording::no_slow_region_without_errors(Share(floor)),
             Some(floor) => wording::no_slow_region(Share(self.least), Share(floor)),
         }
     }

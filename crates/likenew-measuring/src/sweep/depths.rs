@@ -121,7 +121,9 @@ impl<'b, 'a> Family<'b, 'a> {
             Some(false) => wording::depth_does_not_help(cell.form, cell.op, shallow, deep)
                 .with_evidence(wording::SERVES_ONE_AT_A_TIME),
             None => {
-                let answer = estimate(wording::depth_is_open(cell.form, cell.op, shallow, deep));
+                let is_one_pass = self.cells.iter().all(|one| one.segments.len() == 1);
+                let text = if is_one_pass { wording::depth_in_one_pass } else { wording::depth_is_open };
+                let answer = estimate(text(cell.form, cell.op, shallow, deep));
                 let answer = answer.action(more_passes.clone());
                 // The answer itself has two depths.
                 if speeds.len() > 2 { answer.with_evidence(wording::iops_by_depth(&speeds)) } else { answer }

@@ -4,11 +4,13 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
-use likenew_core::quantity::{Factor, Iops, Number, Rate, Share, Size, digits, range, with_range};
+use likenew_core::quantity::{
+    Factor, Iops, Number, Rate, Share, Size, SpeedChange, digits, range, with_change_range, with_range,
+};
 
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::wording::{capitalize, count, list, rerun};
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::wording::{capitalize, count, list};
 use likenew_stats::interval::Interval;
 
 use super::DIFFERENCE;
@@ -72,8 +74,8 @@ pub(super) fn data_name(data: DataClass) -> String {
 }
 
 /// What would decide what the passes leave open.
-pub(super) fn more_passes(plan: &Plan, options: &str) -> Action {
-    rerun("more_passes", "Decide it with more passes", plan, options)
+pub(super) fn more_passes(again: &Rerun) -> Action {
+    again.action("more_passes", "Narrow the intervals with more passes")
 }
 
 pub(super) fn nothing_fits(reasons: &[String]) -> String {
@@ -143,11 +145,19 @@ pub(super) fn peak(peak: &Peak) -> Answer {
 }
 
 pub(super) fn summary(peaks: &[Peak]) -> String {
-    let peaks: Vec<String> = peaks
-        .iter()
-        .map(|of| format!("peak {} {} ({}), {}", operation(of.op), of.rate, place(of.fastest), of.iops))
-        .collect();
+    let peaks: Vec<String> = peaks.iter().map(peak_summary).collect();
     format!("{}.", capitalize(&peaks.join("; ")))
+}
+
+/// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with the place that it was
+/// reached at.
+fn peak_summary(peak: &Peak) -> String {
+    let Peak { op, rate, fastest, iops, busiest } = *peak;
+    let op = operation(op);
+    if fastest == busiest {
+        return format!("peak {op} {rate} and {iops} ({})", place(fastest));
+    }
+    format!("peak {op} {rate} ({}) and {iops} ({}, QD{})", place(fastest), block(busiest), busiest.depth)
 }
 
 pub(super) const MEASURED_ONCE: &str =
@@ -308,6 +318,20 @@ pub(super) fn depth_is_open(form: Form, op: Mix, shallow: DepthSpeed, deep: Dept
     Answer::unknown(depth_id(op), depth_question(op), answer)
 }
 
+/// Of one pass nothing says how much IOPS vary.
+pub(super) fn depth_in_one_pass(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
+    let answer = format!(
+        "{}: {} at QD{}, {} at QD{} ({}) in a single pass",
+        ios(form, op),
+        Iops(shallow.iops),
+        shallow.depth,
+        digits(deep.iops),
+        deep.depth,
+        Factor(deep.iops / shallow.iops)
+    );
+    Answer::unknown(depth_id(op), depth_question(op), answer)
+}
+
 /// IOPS at each of these depths.
 pub(super) fn iops_by_depth(speeds: &[DepthSpeed]) -> String {
     let speeds: Vec<String> = speeds
@@ -457,13 +481,10 @@ pub(super) struct DriftText {
 }
 
 impl DriftText {
+    /// `17% slower (41% slower to 15% faster)`.
     fn change(&self) -> String {
-        let change = |ratio: f64| match (ratio - 1.0) * 100.0 {
-            // Avoids −0.0.
-            change if change.abs() < 0.05 => "0%".to_owned(),
-            change => format!("{change:+.1}%").replace('-', "−"),
-        };
-        format!("{} ({} to {})", change(self.ratio), change(self.interval.low), change(self.interval.high))
+        let Interval { low, high } = self.interval;
+        with_change_range(SpeedChange(self.ratio), SpeedChange(low), SpeedChange(high))
     }
 }
 
@@ -474,7 +495,7 @@ pub(super) fn drive_stayed_the_same() -> Answer {
 
 pub(super) fn drive_changed(worst: &DriftText) -> Answer {
     let answer =
-        format!("{} changed by {} from the first round to the last", operations(worst.op), worst.change());
+        format!("{} were {} in the last round than in the first", operations(worst.op), worst.change());
     Answer::info("drift", "Drift", answer).caveat(
         "The sweep changed the drive while measuring it, which widens the intervals. \
          `likenew endure` and `likenew fill` show the change along the bytes written.",
@@ -483,7 +504,7 @@ pub(super) fn drive_changed(worst: &DriftText) -> Answer {
 
 pub(super) fn drift_is_open(worst: &DriftText) -> Answer {
     let answer = format!(
-        "{} changed by {} from the first round to the last; too uncertain to call",
+        "{} were {} in the last round than in the first; too uncertain to call",
         operations(worst.op),
         worst.change()
     );
@@ -503,8 +524,8 @@ pub(super) fn name_of_mean(cell: Cell) -> String {
     capitalize(&cell_name(cell))
 }
 
-pub(super) fn longer_passes(plan: &Plan, options: &str) -> Action {
-    rerun("longer_passes", "Measure longer passes, which vary less", plan, options)
+pub(super) fn longer_passes(again: &Rerun) -> Action {
+    again.action("longer_passes", "Measure longer passes, which vary less")
 }
 
 pub(super) fn run_ended_early(open: usize, of: usize) -> Answer {
@@ -601,7 +622,14 @@ mod tests {
             text(&peak(&read)),
             "Peak read speed: 493 MB/s (1 MiB sequential, QD4); 57,600 IOPS (4 KiB random, QD32)."
         );
-        assert_eq!(summary(&[read]), "Peak read 493 MB/s (1 MiB sequential, QD4), 57,600 IOPS.");
+        assert_eq!(
+            summary(&[read]),
+            "Peak read 493 MB/s (1 MiB sequential, QD4) and 57,600 IOPS (4 KiB, QD32)."
+        );
+        assert_eq!(
+            summary(&[Peak { busiest: LARGE, ..read }]),
+            "Peak read 493 MB/s and 57,600 IOPS (1 MiB sequential, QD4)."
+        );
         assert_eq!(
             text(&enough_block(LARGE, READ, Share(0.9), Rate(456e6), Rate(488e6))),
             "Block size, sequential read: 1 MiB reaches 90% of the peak (456 MB/s of 488 MB/s)."
@@ -618,6 +646,15 @@ mod tests {
         assert_eq!(
             text(&depth_does_not_help(SMALL, READ, at(1, 20_000.0), at(32, 20_100.0))),
             "Queue depth for reads: 4 KiB random reads gain nothing from a deeper queue: 20,000 IOPS at QD1, 20,100 at QD32."
+        );
+    }
+
+    #[test]
+    fn one_pass_is_no_scatter() {
+        let at = |depth, iops: f64| DepthSpeed { depth, iops, ratio: None };
+        assert_eq!(
+            text(&depth_in_one_pass(SMALL, READ, at(1, 7_220.0), at(32, 49_800.0))),
+            "Queue depth for reads: 4 KiB random reads: 7,220 IOPS at QD1, 49,800 at QD32 (6.90×) in a single pass."
         );
     }
 
@@ -661,7 +698,7 @@ mod tests {
             DriftText { op: READ, ratio: 0.881, interval: Interval { low: 0.86, high: 0.9 }, cells: 30 };
         assert_eq!(
             text(&drive_changed(&drift)),
-            "Drift: reads changed by −11.9% (−14.0% to −10.0%) from the first round to the last."
+            "Drift: reads were 12% slower (10–14%) in the last round than in the first."
         );
         assert_eq!(
             queue_exceeds_span(Size(8 << 20), &[16, 32], Size(64 << 20)),

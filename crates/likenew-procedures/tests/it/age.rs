@@ -181,7 +181,7 @@ fn a_rest_that_helps_is_proved_and_one_that_does_not_is_reported() {
             name if is(name, "rested", "random writes") => left,
             _ => 1.0,
         });
-        assert_eq!(standing(&findings, "rest", "10 min 0 s"), Some(expected));
+        assert_eq!(standing(&findings, "rest", "10 min"), Some(expected));
         let row = &findings.tables["new_vs_used"][0];
         assert!((row["rested"].as_f64().unwrap() / 40e6 - left).abs() < 0.05);
         assert!(row["rested_drop_percent_low"].is_number());

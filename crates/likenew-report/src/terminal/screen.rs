@@ -118,7 +118,8 @@ impl Page {
         lines.iter().enumerate().map(strong).collect()
     }
 
-    /// The headline and the answers that the overview names; all answers if there is neither list nor table.
+    /// The headline and the answers that the overview names and the headline does not repeat; all of them where there is
+    /// neither list nor table.
     fn head(&self, document: &Document, is_all_there_is: bool) -> Vec<String> {
         let mut lines = self.headline(document, HEADLINE_MAX);
         let named = &document.overview.answers;
@@ -130,7 +131,9 @@ impl Page {
                 .flat_map(|id| document.answers.iter().filter(move |answer| answer.id == *id))
                 .collect()
         };
-        let listed = answers.iter().map(|answer| self.listed(answer)).collect();
+        let summary = wording::summary(document);
+        let news = answers.iter().filter(|answer| !wording::is_said_in(&summary, answer));
+        let listed = news.map(|answer| self.listed(answer)).collect();
         lines.extend(self.at_most(listed, ANSWERS_MAX));
         lines
     }

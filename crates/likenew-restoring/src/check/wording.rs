@@ -782,7 +782,7 @@ mod tests {
         );
         assert_eq!(
             answer(upgrade("fast", Worth::Yes, 2340e9, Work::Recording(Nanos::from_secs(8 * 3600)))),
-            "Upgrade: fast pays off: it saves 39 min 0 s of waiting in the recorded 8 h 0 min"
+            "Upgrade: fast pays off: it saves 39 min of waiting in the recorded 8 h"
         );
         assert_eq!(
             old_data(24, 20, (30, 300), 0.52),
