@@ -111,7 +111,8 @@ mod tests {
     fn a_group_is_all_of_its_members_and_a_wrong_name_is_answered_with_the_right_ones() {
         assert_eq!(by_name("battlefield").unwrap().len(), 3);
         assert_eq!(by_name("word").unwrap()[0].application.name, "Microsoft Word");
-        let error = by_name("wrod").unwrap_err();
+        assert!(by_name("wrod").unwrap_err().ends_with("did you mean \"word\"?"));
+        let error = by_name("x").unwrap_err();
         assert!(
             error.contains("photoshop-heavy") && error.contains("pcmark8") && error.contains("mine.toml")
         );

@@ -482,6 +482,6 @@ mod tests {
         let (summary, answer) = damaged(Subject::Drive, &total, None);
         assert_eq!(summary, "1 MiB of the 1 GiB read is not what was written: do not trust this drive.");
         assert_eq!(answer.evidence, ["1 MiB holds something else; 0.0732% of their bits differ."]);
-        assert_eq!(damage_table(&total).rows[0].cells, ["wrong", "1 MiB", "0.0732% of the bits differ"]);
+        assert_eq!(damage_table(&total).rows[0].cells, ["wrong", "1 MiB", "0.0732% of the bits flipped"]);
     }
 }
