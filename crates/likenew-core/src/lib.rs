@@ -18,6 +18,7 @@ pub mod facts;
 pub mod feasibility;
 pub mod findings;
 pub mod fix;
+pub mod flash_counters;
 pub mod input;
 pub mod instrument;
 pub mod io;

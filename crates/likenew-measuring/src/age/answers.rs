@@ -1,7 +1,8 @@
 //! What the comparison of new and used decides.
 
 use likenew_core::answer::{Answer, Standing};
-use likenew_core::drive::{FlashCounters, Identity, Kind};
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Size;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use likenew_core::answer::Standing;
-use likenew_core::drive::FlashCounters;
 use likenew_core::findings::{Findings, Mark, Row, Series, Shape};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use likenew_core::drive::Wear;
+use likenew_core::flash_counters::Wear;
 use serde::{Deserialize, Serialize};
 
 use super::block_wear::BlockWear;

@@ -1,7 +1,8 @@
 //! What a flash drive does follows from how it is built and what happened to it.
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::drive::{Drive as _, FlashCounters, LaneRequirements};
+use likenew_core::drive::{Drive as _, LaneRequirements};
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use likenew_sim::SimDrive;
