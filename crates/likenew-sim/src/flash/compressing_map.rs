@@ -390,5 +390,4 @@ impl TranslationLayer for CompressingMap {
 }
 
 #[cfg(test)]
-#[path = "compressing_map_tests.rs"]
 mod tests;
