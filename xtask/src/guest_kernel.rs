@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::ci::apt_get;
+use crate::packages::apt_get;
 use crate::root;
 
 /// The package of which the newest kernel is a dependency. That for clouds has no drivers for SATA and USB.
