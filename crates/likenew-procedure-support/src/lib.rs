@@ -11,6 +11,3 @@ pub mod rows;
 pub mod series;
 pub mod wording;
 pub mod workloads;
-
-/// Confidence of every interval that is reported.
-pub const CONFIDENCE: f64 = 0.95;

@@ -4,7 +4,7 @@
 //! chance. So the interval here is wider than Student's for a fixed number of passes, by a factor that is counted in
 //! `docs/explanation/method.md`.
 
-use crate::interval::{Interval, mean_interval};
+use crate::interval::{CONFIDENCE_95, Interval, mean_interval};
 use crate::summary::mean;
 
 /// How precise a mean is wanted, and for how many passes at most.
@@ -23,8 +23,6 @@ pub struct Goal {
 impl Goal {
     /// ± 2 %.
     pub const SHARE: f64 = 0.02;
-    /// Of a hundred intervals, 95 hold the truth.
-    pub const CONFIDENCE: f64 = 0.95;
     /// Fewer passes are too easily alike by chance.
     pub const PASSES_MIN: usize = 5;
     /// Values that vary by 5 % mostly reach ± 2 % before.
@@ -35,7 +33,7 @@ impl Default for Goal {
     fn default() -> Self {
         Self {
             share: Self::SHARE,
-            confidence: Self::CONFIDENCE,
+            confidence: CONFIDENCE_95,
             passes_min: Self::PASSES_MIN,
             passes_max: Self::PASSES_MAX,
         }

@@ -3,7 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-use crate::interval::Interval;
+use crate::interval::{CONFIDENCE_95, Interval};
 use crate::least_squares::{dot, least_squares, quadratic};
 use crate::summary::{median, median_absolute_deviation};
 
@@ -26,7 +26,6 @@ pub struct Band<const SHAPES: usize> {
 /// Of fewer values than this no band is fitted.
 pub const VALUES_MIN: usize = 30;
 
-const CONFIDENCE: f64 = 0.95;
 /// Of the band's width, from its middle: what lies farther is of another making.
 const REACH: f64 = 0.75;
 const ROUNDS_MAX: usize = 20;
@@ -98,7 +97,7 @@ impl<const SHAPES: usize> Band<SHAPES> {
 }
 
 fn interval_around(value: f64, deviation: f64) -> Interval {
-    let half = Normal::standard().inverse_cdf((1.0 + CONFIDENCE) / 2.0) * deviation;
+    let half = Normal::standard().inverse_cdf((1.0 + CONFIDENCE_95) / 2.0) * deviation;
     Interval { low: value - half, high: value + half }
 }
 

@@ -1,13 +1,12 @@
 //! The ways in which a curve can be explained, and the fit of each.
 
 use likenew_core::io::Op;
-use likenew_stats::interval::Interval;
+use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::positive_sum::{PositiveSum, positive_sum};
 use likenew_stats::profile::{broken_line, profile};
 
 use super::clusters::partial_clusters;
 use super::point::{Curve, Point, PointPattern};
-use likenew_procedure_support::CONFIDENCE;
 
 /// One way of explaining a curve, simplest first. Times are of one request; of a curve by depth, they are the time between the ends of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +152,7 @@ impl Form {
             let sum = positive_sum(&rows, &values, &deviations)?;
             return Some(FormFit { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
         }
-        let found = profile(&shapes, parts, &values, &deviations, CONFIDENCE)?;
+        let found = profile(&shapes, parts, &values, &deviations, CONFIDENCE_95)?;
         let possible = found.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
         Some(FormFit { form: self, shape: Some(found.shape), sum: found.sum, possible, grain })
     }
@@ -189,8 +188,8 @@ impl FormFit {
 
     /// The interval of a sum of coefficients over all that is possible.
     pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
-        let interval = self.sum.interval_at(parts, CONFIDENCE)?;
-        let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE));
+        let interval = self.sum.interval_at(parts, CONFIDENCE_95)?;
+        let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
         Some(all.fold(interval, join))
     }
 

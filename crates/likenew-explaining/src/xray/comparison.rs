@@ -10,10 +10,8 @@ use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, Stream, Workload};
-use likenew_stats::interval::{Interval, median_interval};
+use likenew_stats::interval::{CONFIDENCE_99, Interval, median_interval};
 use likenew_stats::summary::median;
-
-const CONFIDENCE: f64 = 0.99;
 
 /// Reads of `block` bytes at random in the first and the second area, one after the other, `each` of both in random turns: so
 /// whatever changes with time changes both.
@@ -62,8 +60,8 @@ impl MedianComparison {
         Some(Self {
             first: median(first).filter(|first| *first > 0.0)?,
             second: median(second).filter(|second| *second > 0.0)?,
-            one_interval: median_interval(first, CONFIDENCE)?,
-            other_interval: median_interval(second, CONFIDENCE)?,
+            one_interval: median_interval(first, CONFIDENCE_99)?,
+            other_interval: median_interval(second, CONFIDENCE_99)?,
         })
     }
 

@@ -13,7 +13,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
-use likenew_stats::interval::share_interval;
+use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
 use super::background_io::BackgroundIo;
@@ -176,7 +176,7 @@ impl Rounds {
         let share = |times: f64| {
             let limit = typical_ns * times.max((DEVIATIONS * log_deviation).exp());
             let hits = all.iter().filter(|latency| **latency > limit).count();
-            share_interval(hits as u64, all.len() as u64, 0.9).map_or(0.0, |interval| interval.low)
+            share_interval(hits as u64, all.len() as u64, CONFIDENCE_90).map_or(0.0, |interval| interval.low)
         };
         let spread = (between * between - expected * expected).max(0.0).sqrt();
         Some(Self {

@@ -1,14 +1,13 @@
 //! What is left of a test's best speed at the end of a run, and since when it is steady.
 
 use likenew_core::quantity::{Rate, Share};
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::ROUNDS;
 use serde::Serialize;
 
 use super::steadiness::Steadiness;
 use super::test_series::{KneeRow, TestSeries};
 use super::wording::{self, LevelCells};
-use likenew_procedure_support::CONFIDENCE;
 
 /// A test with everything that follows from its course.
 pub(super) struct Level<'a> {
@@ -57,7 +56,7 @@ impl<'a> Level<'a> {
         let speeds = &rounds.speeds;
         let steadiness = Steadiness::from_rounds(speeds);
         let window = steadiness.window.filter(|_| steadiness.is_steady());
-        let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE);
+        let interval = || mean_interval(&speeds[speeds.len() - ROUNDS..], CONFIDENCE_95);
         Self {
             knees: test_series.knees(),
             steady: window.map(|window| (window.mean, interval())),

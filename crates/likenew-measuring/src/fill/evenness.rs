@@ -4,11 +4,9 @@ use likenew_core::answer::{Answer, Standing};
 use likenew_core::plan::Plan;
 use likenew_core::quantity::Rate;
 use likenew_stats::bimodality::{Modality, bimodality};
-use likenew_stats::interval::window_interval;
+use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 use likenew_stats::speed_pattern::{SpeedPattern, speed_pattern};
 use likenew_stats::summary::{mean, median, minimum, quantile};
-
-use likenew_procedure_support::CONFIDENCE;
 
 use super::part::Unit;
 use super::wording::{self, Scatter, Subject};
@@ -26,7 +24,7 @@ pub(super) fn evenness(speeds: &[f64], unit: Unit, subject: Subject, plan: &Plan
     };
     let answer = shape(speeds, unit, subject, plan, &scatter).with_evidence(wording::scatter(unit, &scatter));
     // Files that follow one another depend on one another, so the interval is that of the mean of such a series.
-    match window_interval(speeds, CONFIDENCE) {
+    match window_interval(speeds, CONFIDENCE_95) {
         Some(interval) => answer.estimate(of(mean(speeds)), interval.low.max(0.0), interval.high, "bytes/s"),
         None => answer.caveat(wording::no_interval(unit, speeds.len())),
     }

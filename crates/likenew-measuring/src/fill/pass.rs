@@ -5,14 +5,13 @@ use likenew_core::plan::Plan;
 use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_stats::interval::{Interval, window_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
 use likenew_stats::stalls::{Rule, Stall, Total};
 use serde::Serialize;
 
 use super::part::{Part, Unit};
 use super::repeat::{Repeat, change, is_steady};
 use super::wording::{self, Settled, Stalled, TableRow};
-use likenew_procedure_support::CONFIDENCE;
 
 /// One pass over all files or parts; the last one of a run that was stopped may be incomplete.
 pub(super) struct Pass<'a> {
@@ -93,7 +92,7 @@ impl<'a> Pass<'a> {
 
     pub(super) fn row(&self, each: u64) -> PassRow {
         let speeds = self.speeds(each);
-        let interval = window_interval(&speeds, CONFIDENCE);
+        let interval = window_interval(&speeds, CONFIDENCE_95);
         PassRow {
             pass: self.number,
             bytes_per_s: self.bytes_per_s(),
@@ -126,7 +125,7 @@ pub(super) fn convergence(speeds: &[f64], plan: &Plan) -> Answer {
 
 /// What kept every writer waiting in a pass.
 pub(super) fn stalls(pass: &Pass<'_>, unit: Unit, least: Nanos) -> Answer {
-    let total = Total::sum(&pass.stalls(), CONFIDENCE);
+    let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
     let gigabytes = pass.bytes() as f64 / 1e9;
     let Interval { low, high } = total.count_interval;
     if total.count == 0 {

@@ -5,7 +5,7 @@ use likenew_core::io::{Op, Outcome};
 use likenew_core::mix::Mix;
 use likenew_core::quantity::Latency;
 use likenew_core::segment::Segment;
-use likenew_stats::interval::{Interval, mean_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::rank_correlation::{Correlation, PAIRS_MIN, rank_correlation};
 use likenew_stats::summary::{maximum, mean, median, minimum};
 use serde::Serialize;
@@ -14,7 +14,6 @@ use super::curve::Curve;
 use super::seek_profile::SeekProfile;
 use super::tracks::Tracks;
 use super::wording;
-use likenew_procedure_support::CONFIDENCE;
 
 /// Below this rank correlation, distance explains no more than its square, 4%, of the order of latencies; our choice.
 const MATTERS: f64 = 0.2;
@@ -82,7 +81,7 @@ impl Access {
         let distances: Vec<f64> = probes.iter().map(AccessSample::distance).collect();
         let mut access = Self {
             mean_ns: mean(&latencies)?,
-            interval: mean_interval(&latencies, CONFIDENCE),
+            interval: mean_interval(&latencies, CONFIDENCE_95),
             correlation: rank_correlation(&distances, &latencies),
             seek_profile: None,
             writes: op == Mix::Only(Op::Write),

@@ -9,7 +9,7 @@ use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{Measured, Measurements, Metric, WriteCliff};
 use likenew_stats::change_points::knees;
-use likenew_stats::interval::mean_interval;
+use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
 use super::workload_plan::{
@@ -19,8 +19,6 @@ use super::workload_plan::{
 };
 use super::writing::{ALIGNED_REPEAT, shifts};
 
-/// The range of a sign holds nine of ten.
-const CONFIDENCE: f64 = 0.9;
 /// One value is not known better than this, and several not better than that.
 const SINGLE_VALUE_ERROR: f64 = 0.12;
 const LEAST: f64 = 0.03;
@@ -447,7 +445,7 @@ fn rate_of(segment: &Segment) -> Option<Measured> {
 fn measured_from(values: &[f64]) -> Option<Measured> {
     let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
     let centre = mean(&logarithms)?;
-    let half = match mean_interval(&logarithms, CONFIDENCE) {
+    let half = match mean_interval(&logarithms, CONFIDENCE_90) {
         Some(interval) => ((interval.high - interval.low) / 2.0).max(LEAST),
         None => SINGLE_VALUE_ERROR,
     };

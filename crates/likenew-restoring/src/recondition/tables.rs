@@ -3,10 +3,9 @@
 use likenew_core::findings::{Findings, Row};
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed_over_bytes;
-use likenew_stats::interval::window_interval;
+use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 use serde::Serialize;
 
 use super::comparison::Change;
@@ -111,7 +110,7 @@ fn change_row(name: StepName, change: &Change) -> ChangeRow {
 pub(super) fn pass_rows(name: StepName, evidence: &Evidence) -> Vec<Row> {
     let of = |(index, segment): (usize, &Segment)| {
         let speeds: Vec<f64> = speed_over_bytes(segment).into_iter().map(|[_, speed]| speed).collect();
-        let interval = window_interval(&speeds, CONFIDENCE);
+        let interval = window_interval(&speeds, CONFIDENCE_95);
         row(PassRow {
             step: name.text(),
             pass: index + 1,

@@ -3,12 +3,10 @@
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
 use likenew_core::trim::{Layer, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
-use likenew_stats::interval::{Interval, median_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, median_interval};
 use likenew_stats::summary::median;
 
 use super::outcome::Outcome;
-use super::workload_plan::probe_result;
-use likenew_procedure_support::CONFIDENCE;
 
 /// A probe's answer, or why there is none.
 pub(super) type ProbeAnswer<'e, T> = Option<Result<&'e T, &'e str>>;
@@ -136,7 +134,7 @@ impl<'e> TrimEvidence<'e> {
         let (kept, released) = (numbers(&result.probes_kept_ns), numbers(&result.probes_released_ns));
         let ratio = median(&kept)? / median(&released)?;
         // Each holds what it promises with half of the risk, so that both together do with all of it (Bonferroni).
-        let each = 1.0 - (1.0 - CONFIDENCE) / 2.0;
+        let each = 1.0 - (1.0 - CONFIDENCE_95) / 2.0;
         let interval = median_interval(&kept, each).zip(median_interval(&released, each));
         let interval = interval.filter(|(_, released)| released.low > 0.0).map(|(kept, released)| Interval {
             low: kept.low / released.high,

@@ -5,7 +5,7 @@ use likenew_core::findings::Row;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
-use likenew_stats::interval::{Interval, ratio_interval};
+use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use serde::Serialize;
 
 use super::TrimOptions;
@@ -13,7 +13,6 @@ use super::trim_evidence::TrimEvidence;
 use super::trim_steps::TrimStep;
 use super::wording::{self, Comparison};
 use super::workload_plan::WorkloadPlan;
-use likenew_procedure_support::CONFIDENCE;
 use likenew_procedure_support::rows::{LatencyColumns, row};
 
 use crate::command::likenew;
@@ -117,7 +116,7 @@ impl<'e> Worth<'e> {
         // What could not be sent made no difference, whatever was measured.
         let sent = self.refusal.is_none();
         let interval =
-            sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE)).flatten();
+            sent.then(|| ratio_interval(&self.speeds(true), &self.speeds(false), CONFIDENCE_95)).flatten();
         // No speed is negative, whatever a few passes that scatter leave possible.
         interval.map(|interval| Interval { low: interval.low.max(0.0), ..interval })
     }
