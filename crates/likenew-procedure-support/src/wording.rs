@@ -15,6 +15,12 @@ pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
+/// The same text with a small first letter, to go on in a sentence with.
+pub fn lowercase_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
 
 /// `1 test`, `2 tests`.
 pub fn count(number: u64, noun: &str) -> String {
