@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use likenew_core::block_store::{BlockStore as _, LeaseState};
-use likenew_core::fix::{FixEnd, FixReport};
+use likenew_core::fix::{FixEnd, FixReport, REWRITE_GAIN_MIN};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_real::boot::Boot;
@@ -33,9 +33,8 @@ const JOURNAL: &str = ".likenew-refresh-journal";
 const SALVAGE: &str = ".likenew-refresh-salvage";
 /// How much is read at once, and one after the other; before each it is asked whether somebody waits for the file.
 const READ_BYTES: u64 = 4 << 20;
-/// After so many files it is asked whether any of them became faster, by so much.
+/// After so many files it is asked whether any of them became faster.
 const TRIAL_FILES: usize = 4;
-const GAIN_LEAST: f64 = 1.15;
 
 /// Who goes on after a cut has to know this.
 #[derive(Serialize, Deserialize)]
@@ -242,7 +241,7 @@ impl RefreshTotals {
     fn is_fruitless(&self) -> bool {
         let mut gains = self.gains.clone();
         gains.sort_by(f64::total_cmp);
-        gains.len() >= TRIAL_FILES && gains[gains.len() / 2] < GAIN_LEAST
+        gains.len() >= TRIAL_FILES && gains[gains.len() / 2] < REWRITE_GAIN_MIN
     }
 }
 

@@ -1,6 +1,6 @@
 //! A small part written again on trial, where nobody knows how long reads of fresh data take.
 
-use likenew_core::fix::{AddressRange, Fix};
+use likenew_core::fix::{AddressRange, Fix, REWRITE_GAIN_MIN};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Step;
 use likenew_core::segment::Segment;
@@ -14,10 +14,9 @@ const READS_BEFORE: &str = "reads before rewrite";
 const READS_AFTER: &str = "reads after rewrite";
 /// Where nothing fresh was read, this quantile of all windows stands for it, until some of it was written again on trial.
 const FAST: f64 = 0.1;
-/// What is written again on trial, read in so many windows before and after, and by how much that has to become faster.
+/// What is written again on trial, and read in so many windows before and after.
 const TRIAL: u64 = 64 << 20;
 const TRIAL_WINDOWS: u64 = 16;
-const GAIN_LEAST: f64 = 1.15;
 /// Zeros are not written again: a trial says nothing of a part that holds less than this share of anything else, and goes on with another
 /// one, so many times.
 const DATA_SHARE_MIN: f64 = 0.25;
@@ -76,7 +75,7 @@ pub(super) fn trial<'a>(
     // Of what was written again half is faster than this, and zeros are as slow as before.
     let now = quantile(&latencies(again), held / 2.0)?;
     let before = quantile(&latencies(before), 0.5)?;
-    if before < GAIN_LEAST * now {
+    if before < REWRITE_GAIN_MIN * now {
         return Some(Trial::NoGain);
     }
     // Reads near each other may be faster than those of a survey, whatever they read.
