@@ -67,7 +67,7 @@ impl MeasuredRegion {
         let whole = |is_known| Self { span, region: 0..span, is_part: false, is_known };
         let writes = options.includes(Op::Write, evidence.geometry.writable);
         if evidence.identity.kind == Kind::Folder {
-            let ready = segment_named(evidence, PREPARE).is_some();
+            let ready = evidence.segment_named(PREPARE).is_some();
             return Ok(if ready { Ok(whole(true)) } else { Err(prepare(span, span, options.data)) });
         }
         if !writes || evidence.identity.kind == Kind::Nop {
@@ -81,7 +81,7 @@ impl MeasuredRegion {
             reads(READS_REGION, piece, block),
         ];
         for step in steps {
-            if segment_named(evidence, &step.name).is_none() {
+            if evidence.segment_named(&step.name).is_none() {
                 return Ok(Err(step));
             }
         }
@@ -89,8 +89,8 @@ impl MeasuredRegion {
             return Ok(Ok(whole(true)));
         }
         let most = span.min(PREPARED_MAX).min(options.bytes_on(evidence) / PREPARED_SHARE);
-        let prepared = if most >= STEP { most - most % STEP } else { most - most % block };
-        if segment_named(evidence, PREPARE).is_none() {
+        let prepared = if most >= SPAN_STEP { most - most % SPAN_STEP } else { most - most % block };
+        if evidence.segment_named(PREPARE).is_none() {
             return Ok(Err(Workload { flush: true, ..write_workload(PREPARE, prepared, options.data) }));
         }
         Ok(Ok(Self { span, region: 0..prepared, is_part: prepared < span, is_known: true }))
@@ -100,14 +100,9 @@ impl MeasuredRegion {
 /// Whether addresses all over the span answer sooner than those that were just written. In a rehearsal, without latencies, they do: that writes
 /// more.
 fn is_blank(evidence: &Evidence) -> bool {
-    let median =
-        |name| segment_named(evidence, name).map_or(0, |segment| segment.latencies().quantile(0.5).0);
+    let median = |name| evidence.segment_named(name).map_or(0, |segment| segment.latencies().quantile(0.5).0);
     let (everywhere, written) = (median(READS_ALL), median(READS_REGION));
     written == 0 || (everywhere as f64) < BLANK * written as f64
-}
-
-fn segment_named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a Segment> {
-    evidence.segments.iter().find(|segment| segment.workload.name == name)
 }
 
 fn reads(name: &str, bytes: u64, block: u64) -> Workload {

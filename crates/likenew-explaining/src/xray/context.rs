@@ -118,7 +118,34 @@ impl<'a> ExperimentContext<'a> {
 
     /// What all probes have run under this full name, such as `preparation: prepare`.
     pub(super) fn segment_of_any(&self, full_name: &str) -> Option<&'a Segment> {
-        self.evidence.segments.iter().find(|segment| segment.workload.name == full_name)
+        self.evidence.segment_named(full_name)
+    }
+
+    /// Why so much cannot be written here.
+    pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
+        match self.evidence.geometry.writable {
+            true => wording::too_few_writes(bytes, self.remaining),
+            false => wording::read_only(),
+        }
+    }
+
+    /// Why a drive that was filled is not to be had here, or would not be the whole drive.
+    pub(super) fn part_refusal(&self) -> Reason {
+        match self.evidence.identity.kind {
+            Kind::Device | Kind::Simulated => wording::part_of_drive(),
+            Kind::Folder | Kind::File | Kind::Nop => wording::no_drive(),
+        }
+    }
+
+    /// Why what needs a full drive was not measured.
+    pub(super) fn fill_refusal(&self) -> Reason {
+        let is_simulated = self.evidence.identity.kind == Kind::Simulated;
+        match self.is_whole() {
+            true if is_simulated && self.span > SIMULATED_MAX => wording::fill_too_long(),
+            true if self.may_write(self.span) => wording::fill_missing(),
+            true => self.write_refusal(self.span).how(wording::NEEDS_FILL),
+            false => self.part_refusal(),
+        }
     }
 }
 

@@ -69,7 +69,7 @@ impl<'a> CheckResults<'a> {
 
     /// The workload of this name; what failed tells nothing but that.
     pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
-        let ran = self.evidence.segments.iter().find(|segment| segment.workload.name == name);
+        let ran = self.evidence.segment_named(name);
         ran.filter(|segment| segment.measurement_error().is_none())
     }
 

@@ -164,7 +164,7 @@ impl<'a> WorkloadPlan<'a> {
     }
 
     pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
-        self.evidence.segments.iter().find(|segment| segment.workload.name == name)
+        self.evidence.segment_named(name)
     }
 
     /// This workload, unless it was run.
