@@ -17,7 +17,6 @@ use crate::durable_file::DurableFile;
 use crate::error::RefreshError;
 use crate::folder::Folder;
 use crate::journal::Journal;
-use crate::salvage_file::SalvageFile;
 
 /// An attribute: it is written as one, whatever is cut off, and the records stay as they are.
 const RESUMED_IN: &str = "user.likenew.resumed-in";
@@ -126,9 +125,9 @@ impl JournalFile {
             .map_err(RefreshError::journal("write to"))
     }
 
-    /// Where to keep what lies in places that are restored from it.
-    pub fn salvage_file(&self) -> SalvageFile {
-        SalvageFile::new(self.paths.clone())
+    /// Where it is, and what is found torn is kept.
+    pub(crate) fn paths(&self) -> &JournalPaths {
+        &self.paths
     }
 
     /// Removes it for good: one that came back after a cut would speak of what is long over.

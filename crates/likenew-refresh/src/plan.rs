@@ -25,6 +25,21 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 /// A longer plan is none of ours.
 pub(crate) const PLAN_BYTES_MAX: u64 = 64 << 20;
 
+/// What is known of a store without its journal, and must be so in the journal, too.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreFacts<'a> {
+    /// What the store is known by.
+    pub identity: &'a str,
+    /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
+    pub marks: &'a [Range<u64>],
+}
+
+impl<'a> From<&'a str> for StoreFacts<'a> {
+    fn from(identity: &'a str) -> Self {
+        Self { identity, marks: &[] }
+    }
+}
+
 /// How it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
