@@ -6,7 +6,6 @@ use likenew_core::drive;
 use super::steps::blocked_steps;
 use super::{
     ALL, BlockedStep, Case, Cause, CauseDescriptor, EvidenceItem, Kind, LogOdds, MissingEvidence, Symptom,
-    symptoms,
 };
 
 /// A cause is named from this probability on.
@@ -173,7 +172,7 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let all: Vec<ScoredCause> =
         ALL.iter().map(|cause| ScoredCause { cause: *cause, log_odds: cause.score(case) }).collect();
-    let symptoms = symptoms(case);
+    let symptoms = case.symptoms();
     let explained_by = |one: &ScoredCause| -> Vec<Symptom> {
         symptoms.iter().copied().filter(|symptom| one.can_explain(*symptom)).collect()
     };

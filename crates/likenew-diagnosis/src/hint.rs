@@ -1,14 +1,6 @@
-//! What would tell more of a drive, and whether that can be done where it is advised.
+//! What would tell more of a drive; the site knows whether that can be done there.
 
 use likenew_core::answer::Action;
-use likenew_core::drive::Kind;
-use likenew_core::feasibility::ActionKind;
-use likenew_core::shell::shell_quote;
-
-use crate::{Possibility, Site};
-
-/// Where measuring what TRIM gains is limited to this much address space: more takes long on a large drive.
-const TRIM_SPACE: u64 = 1 << 30;
 
 /// What would show something that nobody knows yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +10,13 @@ pub struct Hint {
     /// An imperative without a full stop; empty where nothing can be done.
     why: &'static str,
     /// The command that does it, with `{}` for the target.
-    command: Option<&'static str>,
-    needs: Needs,
+    pub(crate) command: Option<&'static str>,
+    pub(crate) needs: Needs,
 }
 
 /// What has to be possible on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needs {
+pub(crate) enum Needs {
     Nothing,
     /// A machine that can be asked about a drive.
     Machine,
@@ -95,32 +87,8 @@ impl Hint {
         Self { id: "trim", why, command: Some("likenew trim {}"), needs: Needs::Trim }
     }
 
-    /// The action for this target; none where it is not possible there.
-    pub(crate) fn action(self, site: Option<&Site<'_>>) -> Option<Action> {
-        if self.why.is_empty() || !site.is_none_or(|site| self.is_possible(site)) {
-            return None;
-        }
-        let action = Action::new(self.id, self.why);
-        let (Some(command), Some(site)) = (self.command, site) else { return Some(action) };
-        let command = command.replace("{}", &shell_quote(site.target));
-        // Of a folder 1 GiB is what it takes by itself.
-        let is_large =
-            site.kind == Kind::Simulated && site.used_bytes + site.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
-        Some(action.command(if self.needs == Needs::Trim && is_large {
-            format!("{command} --space 1GiB")
-        } else {
-            command
-        }))
-    }
-
-    fn is_possible(self, site: &Site<'_>) -> bool {
-        let is_real = site.kind != Kind::Simulated;
-        match self.needs {
-            Needs::Nothing => true,
-            Needs::Machine => is_real,
-            Needs::Root => is_real && site.facts.and_then(|facts| facts.machine.root.get()) != Some(true),
-            Needs::Writing => site.writable,
-            Needs::Trim => site.trims && site.possibility(ActionKind::Fstrim) == Possibility::Yes,
-        }
+    /// The action, without its command; none where nothing can be done.
+    pub(crate) fn action(self) -> Option<Action> {
+        (!self.why.is_empty()).then(|| Action::new(self.id, self.why))
     }
 }
