@@ -9,12 +9,11 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
-use super::model_options::ModelOptions;
+use super::model_options::{ModelOptions, SPAN_STEP};
 use super::wording;
 use likenew_procedure_support::workloads::prepare;
 
@@ -34,8 +33,6 @@ const PIECE_BYTES: u64 = 64 << 20;
 /// What is prepared at most, and as a share of what may be written.
 const PREPARED_MAX: u64 = 4 << 30;
 const PREPARED_SHARE: u64 = 4;
-/// Twos and threes divide it, so that requests of both kinds divide a folder's file.
-pub const STEP: u64 = 48 << 20;
 
 /// Where to measure.
 pub(super) struct MeasuredRegion {

@@ -62,8 +62,10 @@ impl Default for ModelOptions {
     }
 }
 
+/// Twos and threes divide it, so that requests of both kinds divide a folder's file.
+pub const SPAN_STEP: u64 = 48 << 20;
 /// The span of a folder, where nothing else is said: it divides by twos and threes.
-pub const SPAN_OF_FOLDER: u64 = 8 * super::SPAN_STEP;
+pub const SPAN_OF_FOLDER: u64 = 8 * SPAN_STEP;
 /// What may be moved where nothing else is said.
 const BYTES_OF_FOLDER: u64 = 1 << 30;
 const BYTES_USUAL: u64 = 8 << 30;
