@@ -13,13 +13,17 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 
 use super::background_io::BackgroundIo;
+use super::disturbance::Noise;
 use super::finding::{Finding, Pictures};
-use super::inferences::InferredProperties;
-use super::noise::Noise;
+use super::inferences::{InferredProperties, in_noise};
 use super::property::{Key, Property};
+use super::reason::Reason;
+use super::wording;
 
 /// No span is shorter.
 const TRIM_BLOCK: u32 = 16 << 20;
+/// Bytes of a simulated drive whose fill takes a minute or so of this machine's time; more takes several.
+pub(super) const SIMULATED_MAX: u64 = 96 << 30;
 
 /// What a probe sees.
 pub(super) struct ExperimentContext<'a> {
@@ -65,8 +69,8 @@ impl<'a> ExperimentContext<'a> {
             self.inferences.record_background(background_io);
         }
         let is_busy = self.is_busy();
-        let in_noise = |property: Property| if is_busy { property.in_noise() } else { property };
-        self.inferences.record(properties.into_iter().map(in_noise).collect());
+        let judge = |property: Property| if is_busy { in_noise(property) } else { property };
+        self.inferences.record(properties.into_iter().map(judge).collect());
         pictures
     }
 

@@ -19,7 +19,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
 use likenew_stats::summary::median;
 
-use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::context::{ExperimentContext, SIMULATED_MAX, latencies, own_name, random_reads};
 use super::experiment::Experiment;
 use super::finding::Finding;
 use super::idle::Idle;
@@ -64,8 +64,6 @@ const MORE_SHARE: f64 = 0.3;
 /// A weak drop is taken for the cache's end when no stronger one has come in this share of the span: a third of it is the most
 /// that cells of three bits hold with one bit each.
 const WAIT_FOR_STRONGER: f64 = 0.45;
-/// Bytes of a simulated drive whose fill takes a minute or so of this machine's time; more takes several.
-pub(super) const SIMULATED_MAX: u64 = 96 << 30;
 
 /// Empties the drive where it can, and writes all of it once in order.
 pub(super) struct FillExperiment;

@@ -7,7 +7,6 @@
 use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
-use likenew_core::quantity::{Factor, Share};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -18,9 +17,9 @@ use likenew_stats::summary::{median, quantile, standard_deviation};
 
 use super::background_io::BackgroundIo;
 use super::context::{ExperimentContext, latencies, own_name, random_reads};
+use super::disturbance::{Noise, OUTLIER};
 use super::experiment::Experiment;
 use super::finding::Finding;
-use super::wording::Disturbance;
 
 pub(super) const NAME: &str = "noise";
 const SAME_PLACE: &str = "same place";
@@ -35,71 +34,10 @@ const LENGTH: u32 = 256 << 10;
 const STRETCH: u64 = 256 << 20;
 /// Reads at the beginning of a round that count for nothing.
 const ON_THE_WAY: usize = 3;
-/// An I/O of more than so many medians is an outlier.
-const OUTLIER: f64 = 4.0;
 /// A read of one place that takes more than so many medians has waited for something.
 const SLOW_READ_FACTOR: f64 = 1.5;
 /// What is within so many standard deviations of the drive's own spread is its nature.
 const DEVIATIONS: f64 = 4.0;
-/// A spread between rounds, a share of outliers, and one of reads that had waited, above which a drive is called busy.
-const SPREAD_MAX: f64 = 0.05;
-const OUTLIERS_MAX: f64 = 0.01;
-/// The share of outliers among reads of one place, of which nothing of the drive's own makes any.
-const RARE_MAX: f64 = 1e-4;
-const WAITED_MAX: f64 = 0.05;
-
-/// How steady a drive answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Noise {
-    /// By how much equal rounds differ beyond what the drive's own spread explains, as a share of their median: one standard
-    /// deviation.
-    pub(super) spread: f64,
-    /// Share of I/Os that took more than four medians, and more than the drive's own spread explains: the lower end of its
-    /// 90 % interval, as few tell little.
-    pub(super) outliers: f64,
-    /// The same of reads of one place alone.
-    pub(super) rare: f64,
-    /// The same of reads of one place that took half as long again as usual.
-    pub(super) wait_share: f64,
-    /// The drive's own spread: the standard deviation of the logarithm of the latency of reading one place, as its lower half
-    /// shows it, which nobody else's I/O makes wider.
-    pub(super) log_deviation: f64,
-    /// The same as the upper half shows it, which everything makes wider.
-    pub(super) upper: f64,
-    /// The median latency of reading one place, in nanoseconds.
-    pub(super) typical_ns: f64,
-    /// What others asked of the drive meanwhile.
-    pub(super) background_io: BackgroundIo,
-}
-
-impl Noise {
-    /// Whether something else than the drive decides how long an I/O takes.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.disturbances().is_empty()
-    }
-
-    /// What says so.
-    fn disturbances(&self) -> Vec<Disturbance> {
-        let outliers = self.outliers.max(self.rare);
-        let disturbances = [
-            (self.spread > SPREAD_MAX).then_some(Disturbance::Rounds(Share(self.spread))),
-            (self.outliers > OUTLIERS_MAX || self.rare > RARE_MAX)
-                .then_some(Disturbance::Outliers { share: Share(outliers), factor: Factor(OUTLIER) }),
-            (self.wait_share > WAITED_MAX).then_some(Disturbance::SlowReads(Share(self.wait_share))),
-            self.background_io.disturb().then(|| self.background_io.disturbance()),
-        ];
-        disturbances.into_iter().flatten().collect()
-    }
-}
-
-/// What disturbs an X-ray: how the drive answered, and `background_io` that a later test met.
-pub(super) fn disturbances(noise: Option<&Noise>, background_io: Option<BackgroundIo>) -> Vec<Disturbance> {
-    let mut disturbances = noise.map(Noise::disturbances).unwrap_or_default();
-    let is_known = noise.is_some_and(|noise| noise.background_io.disturb());
-    disturbances.extend(background_io.filter(|_| !is_known).map(|background_io| background_io.disturbance()));
-    disturbances
-}
-
 /// Reads one place again and again, and a stretch in order.
 pub(super) struct NoiseExperiment;
 
@@ -200,6 +138,7 @@ pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::disturbance::RARE_MAX;
     use super::*;
 
     /// Latencies of a log-normal distribution by its quantiles, in an order without meaning.
