@@ -12,9 +12,10 @@ use likenew_core::units::{exact_duration, exact_size};
 use likenew_stats::interval::Interval;
 
 use super::AgeOptions;
+use super::aging::AGING;
 use super::comparison::{Better, Comparison, Fall};
 use super::phase::Phase;
-use super::recipe::AGING;
+use super::recipe::Recipe;
 use super::wording::{self, Drop, Transition};
 
 /// A drop of less than this is nothing that a user notices, in percent (a convention of ours).
@@ -48,11 +49,8 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
         rest(options, writes),
     ];
     let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
-    let most_telling = [
-        ("Random writes", writes),
-        ("Sequential writes", sequential),
-        ("The application score", score),
-    ];
+    let most_telling =
+        [("Random writes", writes), ("Sequential writes", sequential), ("The application score", score)];
     let summary =
         most_telling.into_iter().find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
     AgeAnswers { summary, answers }
@@ -151,7 +149,12 @@ fn aging(segments: &[Segment], options: &AgeOptions) -> Option<String> {
     let of: Vec<&Segment> = aging_segments(segments).collect();
     let bytes: u64 = of.iter().map(|segment| segment.bytes(Op::Write)).sum();
     let time = of.last()?.ended_at.since(of.first()?.started_at);
-    Some(wording::aging(options.recipe, Size(bytes), time))
+    let sentence = match options.recipe {
+        Recipe::Fill => wording::aged_by_fill,
+        Recipe::Overwrite => wording::aged_by_overwrites,
+        Recipe::Churn => wording::aged_by_small_files,
+    };
+    Some(sentence(Size(bytes), time))
 }
 
 fn aging_segments(segments: &[Segment]) -> impl Iterator<Item = &Segment> {
