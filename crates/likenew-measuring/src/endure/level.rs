@@ -1,5 +1,6 @@
 //! What is left of a test's best speed at the end of a run, and since when it is steady.
 
+use likenew_core::findings::Mark;
 use likenew_core::quantity::{Rate, Share};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::ROUNDS;
@@ -115,4 +116,9 @@ impl<'a> Level<'a> {
             knees: self.knees.len(),
         }
     }
+}
+
+/// A knee as a mark in a picture.
+pub(super) fn knee_mark(knee: &KneeRow) -> Mark {
+    Mark { x: knee.at_bytes as f64, label: wording::knee_mark(knee) }
 }

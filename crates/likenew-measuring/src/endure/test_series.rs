@@ -1,15 +1,13 @@
 //! One test over the whole of a run: how fast it was each time, where its level changed, and how much had been written by
 //! then.
 
-use likenew_core::findings::{Line, Mark};
+use likenew_core::findings::Line;
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::segment::Segment;
 use likenew_stats::change_points::{LEAST_CHANGE, LEVEL_MIN, knees};
 use likenew_stats::summary::{maximum, mean};
 use serde::Serialize;
-
-use super::wording;
 
 /// A test, an operation, and every time that they ran.
 pub(super) struct TestSeries<'a> {
@@ -97,12 +95,5 @@ impl TestSeries<'_> {
     pub(super) fn line(&self) -> Line {
         let point = |pass: &Pass<'_>| [pass.written_after as f64, pass.bytes_per_s];
         Line::new(self.op.to_string(), self.passes.iter().map(point).collect())
-    }
-}
-
-impl KneeRow {
-    /// As a mark in a picture.
-    pub(super) fn mark(&self) -> Mark {
-        Mark { x: self.at_bytes as f64, label: wording::knee_mark(self) }
     }
 }
