@@ -1,6 +1,7 @@
 //! Speed along the address space, access time by distance, and what the drive's cache delivers: a map of a drive.
 
 mod access;
+mod access_sample;
 mod burst;
 mod curve;
 mod ends;
@@ -21,7 +22,6 @@ use likenew_core::plan::Plan;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Latency, Rate, Share, Size};
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::until::Until;
 use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};

@@ -3,7 +3,7 @@
 //! A disk turns evenly, so that each of its tracks takes as long to transfer as any other. How far the heads are from the
 //! outer edge is therefore how long it takes to transfer everything outside: the transfer curve says where the tracks are.
 
-use super::access::AccessSample;
+use super::access_sample::AccessSample;
 use super::curve::Curve;
 
 /// How far from the first track an address is, as a share of the way to the last.
