@@ -5,6 +5,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::trim::{Layer, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, median_interval};
 use likenew_stats::summary::median;
+use serde::Serialize;
 
 use super::outcome::Outcome;
 
@@ -18,6 +19,17 @@ pub(super) struct TrimEvidence<'e> {
     pub(super) read_back: ProbeAnswer<'e, ReadBackResult>,
     /// Why TRIM could not be sent, as the last who tried says.
     refusal: Option<&'e str>,
+}
+
+/// A row of the table of steps: what was asked, what was answered, and what that rests on.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TrimStep {
+    pub(super) step: &'static str,
+    pub(super) question: &'static str,
+    pub(super) answer: String,
+    pub(super) evidence: String,
+    /// Whether it decides by itself.
+    pub(super) decisive: bool,
 }
 
 /// Latency of reads of kept blocks over that of freed ones, with the interval of that.
@@ -166,4 +178,12 @@ impl<'e> TrimEvidence<'e> {
             && !self.answers_from_map()
             && !self.frees_allocation()
     }
+}
+
+/// What the last probe of a kind found.
+pub(super) fn probe_result<'e, T>(
+    evidence: &'e Evidence,
+    of: impl Fn(&'e ProbeResult) -> Option<T>,
+) -> Option<T> {
+    evidence.observations.iter().rev().find_map(|observation| of(&observation.result))
 }

@@ -9,8 +9,7 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use serde::Serialize;
 
 use super::TrimOptions;
-use super::trim_evidence::TrimEvidence;
-use super::trim_steps::TrimStep;
+use super::trim_evidence::{TrimEvidence, TrimStep};
 use super::wording::{self, Comparison};
 use super::workload_plan::WorkloadPlan;
 use likenew_procedure_support::rows::{LatencyColumns, row};
