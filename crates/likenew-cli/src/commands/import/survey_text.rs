@@ -1,13 +1,33 @@
 //! What a trace holds, for people.
 
+use std::path::PathBuf;
+
 use likenew_core::quantity::{Number, Share, Size};
 use likenew_core::units::Nanos;
 use likenew_trace::{Amount, Survey};
-
-use super::trace::ImportReport;
+use serde::Serialize;
 
 /// So many applications are shown; the JSON has more.
 const APPLICATIONS: usize = 8;
+
+/// A trace and what was made of it, as `--json` prints it.
+#[derive(Serialize)]
+pub(super) struct ImportReport {
+    pub(super) file: String,
+    pub(super) format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) compression: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) volume: Option<String>,
+    /// What the trace says of itself, in the project's own format.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub(super) head: serde_json::Map<String, serde_json::Value>,
+    pub(super) survey: Survey,
+    /// What was passed over or is not known.
+    pub(super) notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<PathBuf>,
+}
 
 /// The survey as lines.
 pub(super) fn text(report: &ImportReport) -> String {
