@@ -1,5 +1,6 @@
 //! The rules of the house that no compiler checks. Offences fail; long files and functions are only named.
 
+mod circles;
 mod guarantees;
 mod imports;
 mod links;
@@ -21,6 +22,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         println!("question: {question}");
     }
     let mut offences = imports::offences(&root)?;
+    offences.extend(circles::offences(&root, &sources(&root))?);
     offences.extend(words::offences(&root, &sources(&root))?);
     offences.extend(links::offences(&root)?);
     offences.extend(phrases::offences(&root)?);
